@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto'
+
+/**
+ * All that core takes from outside a store: time, timers, randomness. Injected, so that a test moves
+ * time by hand and the simulation runs many processes with clocks of their own from one seed.
+ */
+export interface Environment {
+  /** Monotonic milliseconds with a fraction. Only differences mean anything. */
+  now(): number
+  /** A `background` timer does not keep the process alive. */
+  setTimer(delayMs: number, run: () => void, background: boolean): Timer
+  clearTimer(timer: Timer): void
+  /** Runs once the promise jobs of the current tick are done, before any input or output. */
+  defer(run: () => void): void
+  /** Uniform in [0, 1). For jitter only. */
+  random(): number
+  /** Unguessable and never repeated: it is the proof of ownership. */
+  newId(): string
+}
+
+/** Opaque: whatever the environment's `setTimer` returned. */
+export type Timer = unknown
+
+export const systemEnvironment: Environment = {
+  // performance.now() is monotonic: it ignores steps of the wall clock. It may stand still while the
+  // whole machine is suspended; then only the fencing token protects the resource.
+  now: () => performance.now(),
+  setTimer(delayMs, run, background) {
+    // Node cuts the fraction off and would fire early.
+    const timer = setTimeout(run, Math.ceil(delayMs))
+    if (background) timer.unref()
+    return timer
+  },
+  clearTimer(timer) {
+    clearTimeout(timer as NodeJS.Timeout)
+  },
+  // The tick queue runs when the promise queue is empty, so every call made by tasks that resume in
+  // this tick is gathered, without the delay of a timer.
+  defer(run) {
+    queueMicrotask(() => process.nextTick(run))
+  },
+  random: Math.random,
+  newId: randomUUID,
+}

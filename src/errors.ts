@@ -1,0 +1,43 @@
+/** Every failure that holdfast reports, by code. `docs/errors.md` explains each one. */
+export const LOCK_ERROR_CODES = [
+  'LOCK_ACQUIRE_TIMEOUT',
+  'LOCK_ABORTED',
+  'LOCK_LOST',
+  'LOCK_NOT_HELD',
+  'LOCK_RELEASE_FAILED',
+  'STORE_UNAVAILABLE',
+  'INVALID_LOCK_KEY',
+  'INVALID_OPTION',
+  'STALE_TOKEN',
+  'DEADLOCK',
+  'CLOSED',
+] as const
+
+export type LockErrorCode = (typeof LOCK_ERROR_CODES)[number]
+
+export interface LockErrorDetails {
+  readonly key?: string | undefined
+  readonly cause?: unknown
+}
+
+/** The one error class. Contention is a value (`tryAcquire` gives null); a fault is one of these. */
+export class LockError extends Error {
+  override readonly name = 'LockError'
+  readonly code: LockErrorCode
+  readonly key: string | undefined
+
+  constructor(code: LockErrorCode, message: string, details: LockErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.code = code
+    this.key = details.key
+  }
+}
+
+/** One line for logs and messages, whatever was thrown. */
+export function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const code = (error as { code?: unknown }).code
+  return typeof code === 'string' && !error.message.includes(code)
+    ? `${error.message} (${code})`
+    : error.message
+}

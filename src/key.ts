@@ -1,0 +1,46 @@
+import { LockError } from './errors.ts'
+
+export const MAX_KEY_BYTES = 512
+
+// Control characters break logs, protocols and terminals, and nobody types them on purpose.
+// oxlint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
+
+/** Returns the key, or throws INVALID_LOCK_KEY with what to change. */
+export function checkKey(key: unknown): string {
+  if (typeof key !== 'string') {
+    throw invalid(`a lock key must be a string, not ${kindOf(key)}`)
+  }
+  if (key.length === 0) throw invalid('a lock key must not be empty')
+  if (CONTROL.test(key)) {
+    throw invalid(`lock key ${JSON.stringify(key)} contains a control character; remove it`)
+  }
+  // A lone surrogate has no UTF-8 form: two different keys would meet in the store as one.
+  if (!key.isWellFormed()) {
+    throw invalid(`lock key ${JSON.stringify(key)} contains half a surrogate pair; remove it`)
+  }
+  // A UTF-16 unit takes at most three bytes, so most keys need no count.
+  if (key.length * 3 > MAX_KEY_BYTES) {
+    const bytes = Buffer.byteLength(key)
+    if (bytes > MAX_KEY_BYTES) {
+      throw invalid(
+        `lock key "${key.slice(0, 40)}…" has ${bytes} bytes of UTF-8, the limit is ${MAX_KEY_BYTES}; ` +
+          'hash the long part of it',
+      )
+    }
+  }
+  return key
+}
+
+function invalid(message: string): LockError {
+  return new LockError('INVALID_LOCK_KEY', message)
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'object' && typeof (value as { key?: unknown }).key === 'string') {
+    return `an object; to lock its key pass "${(value as { key: string }).key}"`
+  }
+  return typeof value
+}
