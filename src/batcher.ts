@@ -1,0 +1,138 @@
+import type { Connection, Settle } from './connection.ts'
+import type { Environment, Timer } from './environment.ts'
+import { LockError } from './errors.ts'
+import type { Fault, Store } from './store.ts'
+
+/** Bounds how long one call can keep a server, or an embedded store this thread, busy. */
+const MAX_BATCH = 1000
+/** A call this old no longer holds back those behind it… */
+const SLOW_MS = 20
+/** …of which there may be this many at once. */
+const MAX_IN_FLIGHT = 4
+
+interface Pending<I, O> {
+  readonly item: I
+  readonly settle: Settle<O>
+}
+
+export interface Step<I, O> {
+  readonly call: (store: Store, items: readonly I[]) => Promise<readonly (O | Fault)[]>
+  /** Whether an answer can be trusted; a store may be anyone's code. */
+  readonly isAnswer: (answer: O) => boolean
+  /** An answer that came after its caller was told that it is unknown. */
+  readonly late?: (item: I, answer: O) => void
+}
+
+/**
+ * Many calls, one round trip: gathers the calls of a tick, and those that come while a call is under
+ * way, into one call of the store. Every item is settled exactly once, whatever its neighbours get.
+ */
+export class Batcher<I extends { readonly key: string }, O extends object> {
+  readonly #env: Environment
+  readonly #connection: Connection
+  readonly #step: Step<I, O>
+  #pending: Pending<I, O>[] = []
+  #flushing = false
+  #inFlight = 0
+  #lastCallAt = 0
+  #slowTimer: Timer = null
+
+  constructor(env: Environment, connection: Connection, step: Step<I, O>) {
+    this.#env = env
+    this.#connection = connection
+    this.#step = step
+  }
+
+  submit(item: I, settle: Settle<O>): void {
+    this.#pending.push({ item, settle })
+    this.#flushSoon()
+  }
+
+  #flushSoon(): void {
+    if (this.#flushing) return
+    this.#flushing = true
+    this.#env.defer(() => this.#flush())
+  }
+
+  #flush(): void {
+    this.#flushing = false
+    while (this.#pending.length > 0) {
+      if (this.#inFlight > 0 && !this.#overtakes()) return
+      this.#call(this.#take())
+    }
+  }
+
+  // A call that is merely under way gathers company for the next; one that hangs must not.
+  #overtakes(): boolean {
+    if (this.#inFlight >= MAX_IN_FLIGHT) return false
+    const waitMs = this.#lastCallAt + SLOW_MS - this.#env.now()
+    if (waitMs <= 0) return true
+    this.#slowTimer ??= this.#env.setTimer(
+      waitMs,
+      () => {
+        this.#slowTimer = null
+        this.#flush()
+      },
+      true,
+    )
+    return false
+  }
+
+  /** The next batch: keys are unique in it, the rest stays in order. */
+  #take(): Pending<I, O>[] {
+    const batch: Pending<I, O>[] = []
+    const rest: Pending<I, O>[] = []
+    const keys = new Set<string>()
+    for (const pending of this.#pending) {
+      const { key } = pending.item
+      if (batch.length === MAX_BATCH || keys.has(key)) rest.push(pending)
+      else {
+        keys.add(key)
+        batch.push(pending)
+      }
+    }
+    this.#pending = rest
+    return batch
+  }
+
+  #call(batch: readonly Pending<I, O>[]): void {
+    this.#inFlight += 1
+    this.#lastCallAt = this.#env.now()
+    const items = batch.map((pending) => pending.item)
+    this.#connection.call(
+      (store) => this.#step.call(store, items),
+      (answers, sentAt) => {
+        this.#inFlight -= 1
+        this.#dropSlowTimer()
+        batch.forEach(({ item, settle }, i) => {
+          settle(answers instanceof LockError ? answers : this.#answer(answers, i, item), sentAt)
+        })
+        if (this.#pending.length > 0) this.#flushSoon()
+      },
+      (answers) => this.#late(batch, answers),
+    )
+  }
+
+  #answer(answers: readonly (O | Fault)[], i: number, item: I): O | LockError {
+    const answer = answers[i]
+    if (answer === undefined || answer === null) {
+      return this.#connection.asLockError(new Error(`no answer for "${item.key}"`))
+    }
+    if ('error' in answer) return this.#connection.asLockError(answer.error)
+    if (this.#step.isAnswer(answer)) return answer
+    return this.#connection.asLockError(new Error(`a wrong answer for "${item.key}": ${JSON.stringify(answer)}`))
+  }
+
+  #late(batch: readonly Pending<I, O>[], answers: readonly (O | Fault)[]): void {
+    if (!this.#step.late) return
+    batch.forEach(({ item }, i) => {
+      const answer = this.#answer(answers, i, item)
+      if (!(answer instanceof LockError)) this.#step.late?.(item, answer)
+    })
+  }
+
+  #dropSlowTimer(): void {
+    if (this.#slowTimer !== null) this.#env.clearTimer(this.#slowTimer)
+    this.#slowTimer = null
+  }
+}

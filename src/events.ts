@@ -1,0 +1,91 @@
+import { LockError } from './errors.ts'
+import type { Holder, LockRecord } from './store.ts'
+
+/** What `locks.on` reports. Each fires after the fact; no listener can change what happens. */
+export interface LockEvents {
+  /** A lease was given out. `takenOver`: the key was not free, its holder's lease had run out. */
+  granted: {
+    key: string
+    token: bigint
+    waitedMs: number
+    takenOver: boolean
+    previous: Holder | null
+    /** From the holder before in this process, without a store call. */
+    handedOff: boolean
+  }
+  /** A holder gave its lease back in time. */
+  released: { key: string; token: bigint; heldMs: number }
+  /** A holder lost its lease. `reason` is what its `signal` was aborted with. */
+  lost: { key: string; token: bigint; heldMs: number; reason: LockError }
+  /** A waiter gave up because its wait was over. `holder`: who held the key when last asked. */
+  timeout: { key: string; waitedMs: number; holder: Holder | null }
+  /** A waiter was denied the key for the first time, because `holder` has it. */
+  conflict: { key: string; holder: Holder; retryInMs: number }
+  /** A renewal failed or was not answered in time; it is tried again while `remainingMs` last. */
+  'renewal-failed': { key: string; token: bigint; remainingMs: number; error: LockError }
+  /** `forceRelease` of this client freed a key. */
+  evicted: { key: string; record: LockRecord }
+  /** The store became unreachable, a release could not be confirmed, or a listener threw. */
+  error: { error: LockError }
+}
+
+export type LockEvent = keyof LockEvents
+export type LockListener<E extends LockEvent> = (event: LockEvents[E]) => void
+
+const EVENTS: ReadonlySet<string> = new Set<LockEvent>([
+  'granted',
+  'released',
+  'lost',
+  'timeout',
+  'conflict',
+  'renewal-failed',
+  'evicted',
+  'error',
+])
+
+/** A typed emitter that a listener cannot break, and where `error` without a listener is harmless. */
+export class Events {
+  readonly #listeners = new Map<LockEvent, Set<(event: never) => void>>()
+
+  on<E extends LockEvent>(event: E, listener: LockListener<E>): () => void {
+    if (!EVENTS.has(event)) {
+      throw new LockError('INVALID_OPTION', `on: unknown event '${String(event)}'; known are ${[...EVENTS].join(', ')}`)
+    }
+    if (typeof listener !== 'function') throw new LockError('INVALID_OPTION', 'on: the listener must be a function')
+    // A wrapper of its own, so that a function added twice is called twice and removed one by one.
+    const entry = (payload: LockEvents[E]): void => listener(payload)
+    let listeners = this.#listeners.get(event)
+    if (!listeners) this.#listeners.set(event, (listeners = new Set()))
+    listeners.add(entry)
+    return () => {
+      listeners.delete(entry)
+      if (listeners.size === 0 && this.#listeners.get(event) === listeners) this.#listeners.delete(event)
+    }
+  }
+
+  /** Asked before a payload is built, so that nobody pays for events that nobody hears. */
+  heard(event: LockEvent): boolean {
+    return this.#listeners.has(event)
+  }
+
+  emit<E extends LockEvent>(event: E, payload: LockEvents[E]): void {
+    for (const listener of this.#listeners.get(event) ?? []) {
+      try {
+        const result: unknown = (listener as LockListener<E>)(payload)
+        if (result instanceof Promise) result.catch((error: unknown) => this.#broken(event, error))
+      } catch (error) {
+        this.#broken(event, error)
+      }
+    }
+  }
+
+  clear(): void {
+    this.#listeners.clear()
+  }
+
+  #broken(event: LockEvent, cause: unknown): void {
+    // A listener of `error` that throws has nowhere left to be reported to.
+    if (event === 'error') return
+    this.emit('error', { error: new LockError('INVALID_OPTION', `a listener of '${event}' threw`, { cause }) })
+  }
+}

@@ -1,0 +1,148 @@
+import type { Environment } from './environment.ts'
+import { LockError } from './errors.ts'
+import type { Lease } from './lease.ts'
+import type { Journal } from './monitor/journal.ts'
+import type { Request } from './options.ts'
+import type { Renewals } from './renewals.ts'
+import { Entry, type Schedule } from './schedule.ts'
+import type { Claim } from './store.ts'
+
+/** What every hold of one client shares. */
+export interface HoldKeeping {
+  readonly env: Environment
+  readonly journal: Journal
+  readonly renewals: Renewals
+  /** Fires each hold's deadline on a timer that no renewal, reply or queue can delay. */
+  readonly deadlines: Schedule<Hold>
+  /** The outermost lease is done with the hold: pass it on or give it back. */
+  readonly leave: (hold: Hold) => Promise<boolean>
+  readonly lost: (hold: Hold) => void
+}
+
+/**
+ * One grant that this process has at the store: owner, grant number, deadline. Leases are its public
+ * face; several take turns on one hold by hand-off, and nested ones share it by re-entry.
+ */
+export class Hold {
+  readonly claim: Claim
+  readonly request: Request
+  readonly since: number
+  readonly renewal: Entry<Hold> = new Entry(this)
+  /** Failed renewals in a row. */
+  failures = 0
+  leaseMs: number
+  grant: number
+  handOffs = 0
+  rotatedAt: number
+  /** The outermost lease now in force. */
+  lease: Lease | null = null
+  /** Lost without word from the store, which may have prolonged it just then. */
+  mayBeAtStore = false
+  /** An earlier ask of this owner was never answered and may still arrive, after the release too. */
+  readonly stray: boolean
+  readonly #keeping: HoldKeeping
+  readonly #deadline: Entry<Hold> = new Entry(this)
+  #state: 'held' | 'ended' | 'lost' = 'held'
+
+  constructor(
+    keeping: HoldKeeping,
+    claim: Claim,
+    request: Request,
+    grant: { number: number; sentAt: number; stray: boolean },
+  ) {
+    this.#keeping = keeping
+    this.claim = claim
+    this.request = request
+    this.leaseMs = request.leaseMs
+    this.grant = grant.number
+    this.stray = grant.stray
+    this.since = keeping.env.now()
+    this.rotatedAt = grant.sentAt
+    keeping.deadlines.set(this.#deadline, deadlineOf(grant.sentAt, this.leaseMs))
+    if (request.renew) keeping.renewals.add(this, grant.sentAt)
+  }
+
+  get env(): Environment {
+    return this.#keeping.env
+  }
+
+  get journal(): Journal {
+    return this.#keeping.journal
+  }
+
+  /** Computed, not remembered: right in the very line after a blocked event loop. */
+  get held(): boolean {
+    if (this.#state === 'held' && this.env.now() >= this.#deadline.dueAt) this.expire()
+    return this.#state === 'held'
+  }
+
+  get remainingMs(): number {
+    return this.#deadline.dueAt - this.env.now()
+  }
+
+  /** Counted from `sentAt`. Answers may come late and out of order: the deadline only ever moves on. */
+  renewed(sentAt: number, leaseMs: number, grant: number): void {
+    if (!this.held) return
+    const deadline = deadlineOf(sentAt, leaseMs)
+    if (deadline > this.#deadline.dueAt) this.#keeping.deadlines.set(this.#deadline, deadline)
+    if (grant > this.grant) {
+      this.grant = grant
+      this.rotatedAt = sentAt
+    }
+  }
+
+  /** The local deadline has come and the store has not confirmed a renewal in time. */
+  expire(): void {
+    this.mayBeAtStore = true
+    this.lose(
+      new LockError(
+        'LOCK_LOST',
+        `no renewal was confirmed in time, so the lease of ${this.leaseMs} ms on "${this.claim.key}" may have run out`,
+        { key: this.claim.key },
+      ),
+    )
+  }
+
+  lose(reason: LockError): void {
+    if (this.#state !== 'held') return
+    this.#state = 'lost'
+    this.#stop()
+    // First the holder, then anybody who might be let in.
+    this.lease?.lose(reason)
+    this.#keeping.lost(this)
+  }
+
+  /** No more renewals; the lease ends at its deadline unless it is released before. */
+  stopRenewing(): void {
+    this.#keeping.renewals.delete(this)
+  }
+
+  /** Ends the hold in this process; what happens at the store is the caller's business. */
+  end(): void {
+    if (this.#state !== 'held') return
+    this.#state = 'ended'
+    this.#stop()
+  }
+
+  leave(): Promise<boolean> {
+    return this.#keeping.leave(this)
+  }
+
+  extend(leaseMs: number): Promise<void> {
+    return this.#keeping.renewals.renewNow(this, leaseMs)
+  }
+
+  #stop(): void {
+    this.#keeping.renewals.delete(this)
+    this.#keeping.deadlines.delete(this.#deadline)
+  }
+}
+
+/**
+ * Earlier than the store's own expiry by a margin that covers clocks of unequal rate, a late timer
+ * and the time a body needs to stop: 5 %, at least 50 ms, but never more than a quarter.
+ */
+export function deadlineOf(sentAt: number, leaseMs: number): number {
+  const marginMs = Math.min(Math.max(leaseMs * 0.05, 50), leaseMs * 0.25)
+  return sentAt + leaseMs - marginMs
+}

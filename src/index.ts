@@ -1,0 +1,28 @@
+export type { Duration } from './duration.ts'
+export { type Environment, systemEnvironment } from './environment.ts'
+export { LOCK_ERROR_CODES, LockError, type LockErrorCode } from './errors.ts'
+export type { LockEvent, LockEvents, LockListener } from './events.ts'
+export type { Lease } from './lease.ts'
+export { type Body, createLocks, type Health, type Locks } from './locks.ts'
+export type { HistogramSnapshot } from './monitor/histogram.ts'
+export type { Logger } from './monitor/journal.ts'
+export type { LockStats } from './monitor/stats.ts'
+export type { AcquireOptions, Defaults, ListOptions, LocksOptions, TryOptions, UsingOptions } from './options.ts'
+export type {
+  Answer,
+  Ask,
+  Claim,
+  Denial,
+  Fault,
+  Grant,
+  Holder,
+  ListQuery,
+  LockPage,
+  LockRecord,
+  ReleaseAnswer,
+  Renewal,
+  RenewalAnswer,
+  Store,
+  Watch,
+} from './store.ts'
+export { memoryStore } from './stores/memory.ts'

@@ -1,0 +1,203 @@
+import type { Duration } from './duration.ts'
+import type { Environment } from './environment.ts'
+import { LockError } from './errors.ts'
+import type { Hold } from './hold.ts'
+import { checkLease, type Request } from './options.ts'
+import { Level } from './reentry.ts'
+import { tokenOf } from './token.ts'
+import type { Contention } from './waiter.ts'
+
+/** How the lease ended, if it did. Losing it does not end it: it still wants to be released once. */
+type End = 'released' | 'disposed'
+
+/**
+ * What a holder has in hand. It is in force until it is released or lost, whichever comes first; code
+ * that must not run after a loss passes `signal` on or calls `assertHeld()` before each effect. No
+ * check in this process is enough on its own, since a pause may follow it: send `token` along and let
+ * the resource refuse older ones.
+ */
+export class Lease {
+  readonly key: string
+  readonly #hold: Hold
+  readonly #outer: Lease | null
+  readonly #since: number
+  readonly #handOff: number
+  #level: Level | null = null
+  #controller: AbortController | null = null
+  #end: End | null = null
+  /** The token and the length of the hold stay as they were when the lease ended. */
+  #final: { token: bigint; heldMs: number } | null = null
+  #loss: LockError | null = null
+  #notice: LockError | null = null
+
+  /** Leases come from `Locks`; there is no reason to make one. */
+  constructor(hold: Hold, outer: Lease | null = null) {
+    this.key = hold.claim.key
+    this.#hold = hold
+    this.#outer = outer
+    this.#since = hold.env.now()
+    this.#handOff = outer ? outer.#handOff : hold.handOffs
+  }
+
+  get keys(): readonly string[] {
+    return [this.key]
+  }
+
+  /** Greater than every token given out for this key before. Rises in place with `rotateToken`. */
+  get token(): bigint {
+    return this.#final?.token ?? tokenOf(this.#hold.grant, this.#handOff)
+  }
+
+  tokenFor(key: string): bigint {
+    if (key === this.key) return this.token
+    throw new LockError('LOCK_NOT_HELD', `this lease is on "${this.key}", not on "${String(key)}"`, { key: this.key })
+  }
+
+  /** Whether the lease is in force at this moment, by the local clock and with the margin taken off. */
+  get held(): boolean {
+    return this.#end === null && this.#loss === null && this.#hold.held
+  }
+
+  /** Until the local deadline. A renewal moves it. */
+  get remainingMs(): number {
+    return this.held ? this.#hold.remainingMs : 0
+  }
+
+  /** Aborts when the lease is lost, before the key can pass to another, and when the client closes. */
+  get signal(): AbortSignal {
+    // Reading notices a deadline that passed while the event loop was blocked.
+    void this.held
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      const reason = this.#loss ?? this.#notice
+      if (reason) this.#controller.abort(reason)
+    }
+    return this.#controller.signal
+  }
+
+  /** Throws LOCK_LOST or LOCK_NOT_HELD unless the lease is in force. */
+  assertHeld(): void {
+    if (this.held) return
+    throw this.#loss ?? this.#notHeld('it was released')
+  }
+
+  /**
+   * Renews now, and with an argument makes the lease that long from now on. It never shortens what
+   * the store has already promised. Resolves when the store has confirmed it.
+   */
+  async extend(lease?: Duration): Promise<void> {
+    const leaseMs = lease === undefined ? this.#hold.leaseMs : checkLease(lease)
+    this.assertHeld()
+    await this.#hold.extend(leaseMs)
+    this.assertHeld()
+  }
+
+  /**
+   * Gives the key back. True if it was ours until then; false if it had been lost: that is no error
+   * here. LOCK_RELEASE_FAILED if the store could not be told; it is told again in the background, and
+   * the key becomes free with the lease at the latest. A second call is a mistake: LOCK_NOT_HELD.
+   */
+  async release(): Promise<boolean> {
+    if (this.#end === 'released') throw this.#notHeld('it was released before')
+    if (this.#end === 'disposed') throw this.#notHeld('its section has ended')
+    this.#end = 'released'
+    return this.#leave()
+  }
+
+  /** Releases the lease if that was not done yet. Never throws: the body's own outcome counts. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.dispose()
+  }
+
+  toJSON(): { key: string; token: string; held: boolean; remainingMs: number } {
+    return { key: this.key, token: String(this.token), held: this.held, remainingMs: Math.round(this.remainingMs) }
+  }
+
+  // Below: for core, not part of the documented API.
+
+  /** @internal */
+  get env(): Environment {
+    return this.#hold.env
+  }
+
+  /** @internal Released by the holder or over with its section; a lost lease has not ended yet. */
+  get ended(): boolean {
+    return this.#end !== null
+  }
+
+  /** @internal */
+  get loss(): LockError | null {
+    return this.#loss
+  }
+
+  /** @internal */
+  get heldMs(): number {
+    return this.#final?.heldMs ?? this.env.now() - this.#since
+  }
+
+  /** @internal Whether a body of `using` runs under it, which `close` then waits for. */
+  hasBody = false
+
+  /** @internal As `release`, but quiet. False: the lease did not last until now. */
+  async dispose(): Promise<boolean> {
+    if (this.#end !== null) return true
+    this.#end = 'disposed'
+    try {
+      return await this.#leave()
+    } catch (error) {
+      this.#hold.journal.fault(error as LockError)
+      return true
+    }
+  }
+
+  /** @internal */
+  lose(reason: LockError): void {
+    if (this.#loss || this.#end !== null) return
+    this.#finish()
+    this.#loss = reason
+    this.#controller?.abort(reason)
+    this.#level?.end(reason)
+    if (!this.#outer) this.#hold.journal.lost(this, reason)
+  }
+
+  /** @internal Asks the holder to stop, while the lease is still in force. */
+  notify(reason: LockError): void {
+    this.#notice ??= reason
+    this.#controller?.abort(reason)
+    this.#level?.notify(reason)
+  }
+
+  /** @internal */
+  enter(request: Request): Promise<Lease | Contention> {
+    this.#level ??= new Level(this)
+    return this.#level.enter(request)
+  }
+
+  /** @internal */
+  nest(): Lease {
+    this.#hold.journal.reentered()
+    return new Lease(this.#hold, this)
+  }
+
+  async #leave(): Promise<boolean> {
+    // The hold may have run out just now, unnoticed.
+    const held = this.#loss === null && this.#hold.held
+    this.#finish()
+    this.#level?.end(
+      new LockError('LOCK_LOST', `the section around this lease on "${this.key}" has ended`, { key: this.key }),
+    )
+    if (this.#outer) {
+      this.#outer.#level?.left(this)
+      return held
+    }
+    return this.#hold.leave()
+  }
+
+  #finish(): void {
+    this.#final ??= { token: this.token, heldMs: this.heldMs }
+  }
+
+  #notHeld(why: string): LockError {
+    return new LockError('LOCK_NOT_HELD', `the lease on "${this.key}" is not held any more: ${why}`, { key: this.key })
+  }
+}

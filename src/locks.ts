@@ -1,0 +1,290 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { Batcher } from './batcher.ts'
+import { Compensation } from './compensation.ts'
+import { Connection } from './connection.ts'
+import type { Environment } from './environment.ts'
+import { LockError } from './errors.ts'
+import { Events, type LockEvent, type LockListener } from './events.ts'
+import type { Hold } from './hold.ts'
+import { checkKey } from './key.ts'
+import { Lease } from './lease.ts'
+import { lostBeforeRelease } from './line.ts'
+import { Journal, nameOf, WARNINGS_ONLY } from './monitor/journal.ts'
+import { type LockStats, Stats } from './monitor/stats.ts'
+import {
+  type AcquireOptions,
+  type Call,
+  checkConfigure,
+  checkListOptions,
+  checkLocksOptions,
+  checkNames,
+  checkRequest,
+  type Defaults,
+  type ListOptions,
+  type LocksOptions,
+  type Request,
+  type Settings,
+  type TryOptions,
+  type UsingOptions,
+} from './options.ts'
+import { enclosingLease, runInside } from './reentry.ts'
+import { Renewals } from './renewals.ts'
+import { Schedule } from './schedule.ts'
+import type { Answer, Ask, Claim, LockPage, LockRecord, ReleaseAnswer, Renewal, RenewalAnswer, Store } from './store.ts'
+import { storeLoader } from './store-url.ts'
+import { isGrantNumber } from './token.ts'
+import { aborted, Contention } from './waiter.ts'
+import { WaitingRoom } from './waiting-room.ts'
+
+/** A client of one store, for this process. Make one and share it. */
+export function createLocks(store: Store | string, options: LocksOptions = {}): Locks {
+  return new Locks(store, options)
+}
+
+export interface Health {
+  readonly ok: boolean
+  readonly store: string
+  /** How long the store took to answer just now; null if it did not. */
+  readonly latencyMs: number | null
+  readonly error: LockError | null
+}
+
+export type Body<T> = (lease: Lease) => T | Promise<T>
+
+/**
+ * The way of a lock: `acquire` → WaitingRoom (a Line per key; its head alone asks) → Batcher → Store
+ * → Hold → Lease. All holds share one schedule of renewals and one of deadlines. `release` → the
+ * next in line, or Batcher → Store.
+ */
+export class Locks {
+  readonly #env: Environment
+  readonly #events = new Events()
+  readonly #journal: Journal
+  readonly #connection: Connection
+  readonly #compensation: Compensation
+  readonly #renewals: Renewals
+  readonly #deadlines: Schedule<Hold>
+  readonly #room: WaitingRoom
+  #settings: Settings
+  #closed: Promise<void> | null = null
+
+  /** @internal Use `createLocks`. */
+  constructor(store: Store | string, options: LocksOptions) {
+    const checked = checkLocksOptions(options)
+    const env = checked.environment
+    const source = typeof store === 'string' ? storeLoader(store) : checkStore(store)
+    this.#env = env
+    this.#settings = checked.settings
+    this.#journal = new Journal(
+      new Stats(),
+      this.#events,
+      options.logger === undefined ? WARNINGS_ONLY : (options.logger ?? {}),
+    )
+    const connection = new Connection(source, env, this.#journal, checked.callTimeoutMs)
+    this.#connection = connection
+    const acquires = new Batcher<Ask, Answer>(env, connection, {
+      call: (target, asks) => target.acquire(asks),
+      isAnswer: (answer) => (answer.granted ? isGrantNumber(answer.grant) : answer.granted === false),
+      late: (ask, answer) => {
+        if (answer.granted) this.#compensation.add({ key: ask.key, owner: ask.owner }, ask.leaseMs)
+      },
+    })
+    const releases = new Batcher<Claim, ReleaseAnswer>(env, connection, {
+      call: (target, claims) => target.release(claims),
+      isAnswer: (answer) => typeof answer.released === 'boolean',
+    })
+    const renewals = new Batcher<Renewal, RenewalAnswer>(env, connection, {
+      call: (target, claims) => target.renew(claims),
+      isAnswer: (answer) => (answer.renewed ? isGrantNumber(answer.grant) : answer.renewed === false),
+    })
+    this.#compensation = new Compensation(env, releases)
+    this.#renewals = new Renewals(env, renewals)
+    this.#deadlines = new Schedule<Hold>(env, (holds) => holds.forEach((hold) => hold.expire()))
+    const { service } = checked
+    const instance = checked.instance ?? `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`
+    this.#room = new WaitingRoom({
+      env,
+      journal: this.#journal,
+      renewals: this.#renewals,
+      deadlines: this.#deadlines,
+      acquires,
+      releases,
+      compensation: this.#compensation,
+      settings: () => this.#settings,
+      holder: (context) => ({ service, instance, context }),
+      latencyMs: () => connection.latencyMs,
+      openWatch: (onFreed) => connection.watch(onFreed),
+    })
+  }
+
+  /**
+   * Runs `body` while holding `key`, and releases it whatever happens. The body's error always wins.
+   * If the lease was lost before the body ended, rejects with LOCK_LOST, since the body may not have
+   * been alone. Inside, the same key can be entered again at once.
+   */
+  using<T>(key: string, body: Body<T>, options?: UsingOptions): Promise<T>
+  using<T>(key: string, options: UsingOptions, body: Body<T>): Promise<T>
+  async using<T>(key: string, second: Body<T> | UsingOptions, third?: Body<T> | UsingOptions): Promise<T> {
+    const [body, options] = typeof second === 'function' ? [second, third] : [third, second]
+    if (typeof body !== 'function') throw new LockError('INVALID_OPTION', 'using: give a function to run under the lock')
+    const request = this.#check('using', key, options as UsingOptions | undefined)
+    const lease = this.#leaseOrThrow(key, await this.#enter(key, request))
+    lease.hasBody = true
+    let result: T
+    try {
+      result = await runInside(this, lease, body)
+    } catch (error) {
+      await lease.dispose()
+      throw error
+    }
+    const lasted = await lease.dispose()
+    if (!lasted && !request.ignoreLoss) throw lease.loss ?? lostBeforeRelease(key)
+    return result
+  }
+
+  /** Waits its turn for at most `wait`, then rejects with LOCK_ACQUIRE_TIMEOUT. Release it yourself. */
+  async acquire(key: string, options?: AcquireOptions): Promise<Lease> {
+    const request = this.#check('acquire', key, options)
+    return this.#leaseOrThrow(key, await this.#enter(key, request))
+  }
+
+  /** One try: the lease, or null if someone else has the key. */
+  async tryAcquire(key: string, options?: TryOptions): Promise<Lease | null> {
+    const request = this.#check('tryAcquire', key, options)
+    const outcome = await this.#enter(key, request)
+    return outcome instanceof Contention ? null : outcome
+  }
+
+  /** Held keys of all clients of the store, a page at a time. */
+  async list(options: ListOptions = {}): Promise<LockPage> {
+    const query = checkListOptions(options)
+    this.#assertOpen()
+    return this.#connection.ask((store) => store.list(query))
+  }
+
+  /** Who holds the key, or null. What it says may be over by the time you read it. */
+  async inspect(key: string): Promise<LockRecord | null> {
+    checkKey(key)
+    this.#assertOpen()
+    const page = await this.#connection.ask((store) => store.list({ key, limit: 1 }))
+    return page.locks[0] ?? null
+  }
+
+  /**
+   * Frees a key whoever holds it. The holder learns of it at its next renewal and may be working
+   * until then: only the fencing token protects the resource. With `grant` nothing happens unless
+   * that grant is still in force. Resolves to what was removed, or null.
+   */
+  async forceRelease(key: string, options: { readonly grant?: number } = {}): Promise<LockRecord | null> {
+    checkKey(key)
+    checkNames('forceRelease', options, ['grant'])
+    const { grant } = options
+    if (grant !== undefined && !isGrantNumber(grant)) {
+      throw new LockError('INVALID_OPTION', 'forceRelease: grant must be the grant number of a lock that was listed')
+    }
+    this.#assertOpen()
+    const record = await this.#connection.ask((store) => store.evict(key, grant))
+    if (record) this.#journal.evicted(key, record)
+    return record
+  }
+
+  stats(): LockStats {
+    return this.#journal.stats.snapshot({ held: this.#room.held, waiting: this.#room.waiting })
+  }
+
+  /** Calls `listener` on each such event from now on; the result stops it. */
+  on<E extends LockEvent>(event: E, listener: LockListener<E>): () => void {
+    this.#assertOpen()
+    return this.#events.on(event, listener)
+  }
+
+  /** Changes defaults for acquisitions from now on; leases in force keep what they have. */
+  configure(defaults: Defaults): void {
+    this.#assertOpen()
+    this.#settings = checkConfigure(defaults, this.#settings)
+  }
+
+  /** Asks the store. Never rejects: a store that is down is an answer. */
+  async health(): Promise<Health> {
+    const store = this.#connection.name
+    if (this.#closed) return { ok: false, store, latencyMs: null, error: closedError() }
+    const start = this.#env.now()
+    try {
+      await this.#connection.ask((target) => target.list({ limit: 1 }))
+      return { ok: true, store: this.#connection.name, latencyMs: this.#env.now() - start, error: null }
+    } catch (error) {
+      return { ok: false, store, latencyMs: null, error: error as LockError }
+    }
+  }
+
+  /**
+   * Turns waiters away, aborts the signals of leases in force, releases them (those of `using` when
+   * their body ends, or at their deadline), and leaves nothing behind: no timer, listener, connection
+   * or key. It takes at most as long as a lease and a few store calls.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #close(): Promise<void> {
+    await this.#room.close(closedError())
+    await this.#compensation.close()
+    this.#renewals.close()
+    this.#deadlines.close()
+    await this.#connection.close()
+    this.#events.clear()
+  }
+
+  #check(call: Call, key: string, options: UsingOptions = {}): Request {
+    checkKey(key)
+    const request = checkRequest(call, options, this.#settings)
+    this.#assertOpen()
+    this.#journal.stats.counters.requests += 1
+    return request
+  }
+
+  #enter(key: string, request: Request): Promise<Lease | Contention> {
+    if (request.signal?.aborted) {
+      this.#journal.stats.counters.aborted += 1
+      throw aborted(key, request.signal)
+    }
+    const outer = enclosingLease(this, key)
+    if (!outer) return this.#room.enter(key, request)
+    if (!request.reentrant) {
+      const message = `"${key}" is already held by the section around this call, which would wait for itself`
+      throw new LockError('DEADLOCK', message, { key })
+    }
+    if (!outer.held) throw outer.loss ?? lostBeforeRelease(key)
+    return outer.enter(request)
+  }
+
+  #leaseOrThrow(key: string, outcome: Lease | Contention): Lease {
+    if (outcome instanceof Lease) return outcome
+    const by = outcome.holder ? `; it is held by ${nameOf(outcome.holder)}` : ''
+    const message = `could not get "${key}" within ${Math.round(outcome.waitedMs)} ms${by}`
+    throw new LockError('LOCK_ACQUIRE_TIMEOUT', message, { key })
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw closedError()
+  }
+}
+
+function closedError(): LockError {
+  return new LockError('CLOSED', 'this Locks client was closed; make a new one with createLocks')
+}
+
+const STORE_METHODS = ['open', 'acquire', 'renew', 'release', 'list', 'evict', 'close'] as const
+
+function checkStore(store: Store): Store {
+  const missing = STORE_METHODS.filter((method) => typeof (store as Partial<Store> | null)?.[method] !== 'function')
+  if (missing.length === 0) return store
+  const message = `createLocks: give a store such as memoryStore(), or a URL such as 'sqlite:./locks.db'`
+  throw new LockError('INVALID_OPTION', `${message}; this has no ${missing.join(', ')}`)
+}

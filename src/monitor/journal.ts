@@ -1,0 +1,156 @@
+import { describeError, LockError } from '../errors.ts'
+import type { Events } from '../events.ts'
+import type { Denial, Holder, LockRecord } from '../store.ts'
+import type { Stats } from './stats.ts'
+
+/** What `console` and pino have in common. Each line is one finished string. */
+export interface Logger {
+  debug?(message: string): void
+  info?(message: string): void
+  warn?(message: string): void
+  error?(message: string): void
+}
+
+/** A lease as far as reports are concerned. */
+interface Reported {
+  readonly key: string
+  readonly token: bigint
+  readonly heldMs: number
+}
+
+/** Without a logger people still hear of a loss and of a store that is down, and of nothing else. */
+export const WARNINGS_ONLY: Logger = { warn: (message) => console.warn(message) }
+
+/** The one place that turns what happened into counters, events and log lines. */
+export class Journal {
+  readonly stats: Stats
+  readonly #events: Events
+  readonly #logger: Logger
+  #storeDown = false
+
+  constructor(stats: Stats, events: Events, logger: Logger) {
+    this.stats = stats
+    this.#events = events
+    this.#logger = logger
+  }
+
+  granted(lease: Reported, waitedMs: number, how: { previous: Holder | null; handedOff: boolean }): void {
+    const { counters } = this.stats
+    const { previous, handedOff } = how
+    counters.granted += 1
+    if (handedOff) counters.handedOff += 1
+    if (previous) counters.takenOver += 1
+    this.stats.wait.record(waitedMs)
+    if (this.#events.heard('granted')) {
+      const { key, token } = lease
+      this.#events.emit('granted', { key, token, waitedMs, takenOver: previous !== null, previous, handedOff })
+    }
+    if (previous && this.#logger.info) {
+      this.#log('info', `took "${lease.key}" over from ${nameOf(previous)}, whose lease had run out; token ${lease.token}`)
+    } else if (this.#logger.debug) {
+      const from = handedOff ? 'was handed on inside this process' : 'was free'
+      this.#log('debug', `got "${lease.key}", which ${from}; token ${lease.token}, waited ${round(waitedMs)} ms`)
+    }
+  }
+
+  reentered(): void {
+    this.stats.counters.granted += 1
+    this.stats.counters.reentered += 1
+    this.stats.wait.record(0)
+  }
+
+  denied(key: string, denial: Denial): void {
+    const { holder, retryInMs } = denial
+    if (this.#events.heard('conflict')) this.#events.emit('conflict', { key, holder, retryInMs })
+    if (this.#logger.debug) {
+      this.#log('debug', `"${key}" is held by ${nameOf(holder)}, for at most ${round(retryInMs)} ms unless renewed`)
+    }
+  }
+
+  timedOut(key: string, waitedMs: number, holder: Holder | null): void {
+    this.stats.counters.timedOut += 1
+    if (this.#events.heard('timeout')) this.#events.emit('timeout', { key, waitedMs, holder })
+    if (this.#logger.debug) {
+      const by = holder ? `; held by ${nameOf(holder)}` : ''
+      this.#log('debug', `gave up on "${key}" after ${round(waitedMs)} ms${by}`)
+    }
+  }
+
+  released(lease: Reported): void {
+    this.stats.counters.released += 1
+    this.stats.hold.record(lease.heldMs)
+    if (this.#events.heard('released')) {
+      this.#events.emit('released', { key: lease.key, token: lease.token, heldMs: lease.heldMs })
+    }
+    if (this.#logger.debug) this.#log('debug', `released "${lease.key}" after ${round(lease.heldMs)} ms`)
+  }
+
+  lost(lease: Reported, reason: LockError): void {
+    const { key, token, heldMs } = lease
+    this.stats.counters.lost += 1
+    this.stats.hold.record(heldMs)
+    this.#events.emit('lost', { key, token, heldMs, reason })
+    this.#log('warn', `lost "${key}" after ${round(heldMs)} ms: ${reason.message}`)
+  }
+
+  renewed(): void {
+    this.stats.counters.renewals += 1
+  }
+
+  renewalFailed(lease: Reported & { readonly remainingMs: number }, error: LockError): void {
+    const { key, token, remainingMs } = lease
+    this.stats.counters.renewalFailures += 1
+    if (this.#events.heard('renewal-failed')) this.#events.emit('renewal-failed', { key, token, remainingMs, error })
+    if (this.#logger.info) {
+      this.#log('info', `renewal of "${key}" failed, ${round(remainingMs)} ms left to try again: ${error.message}`)
+    }
+  }
+
+  evicted(key: string, record: LockRecord): void {
+    this.stats.counters.evicted += 1
+    this.#events.emit('evicted', { key, record })
+    this.#log('info', `freed "${key}" by force; it was held by ${nameOf(record.holder)}, grant ${record.grant}`)
+  }
+
+  storeAnswered(latencyMs: number): void {
+    this.stats.counters.storeCalls += 1
+    this.stats.storeLatency.record(latencyMs)
+    if (!this.#storeDown) return
+    this.#storeDown = false
+    this.#log('info', 'the store answers again')
+  }
+
+  storeFailed(error: LockError): void {
+    this.stats.counters.storeCalls += 1
+    this.stats.counters.storeFailures += 1
+    // Once per incident: every waiter and every renewal fails while a store is down.
+    if (this.#storeDown) return
+    this.#storeDown = true
+    this.#events.emit('error', { error })
+    this.#log('warn', error.cause === undefined ? error.message : `${error.message}: ${describeError(error.cause)}`)
+  }
+
+  /** A fault that no caller waits for. */
+  fault(error: LockError): void {
+    this.#events.emit('error', { error })
+    this.#log('info', error.message)
+  }
+
+  // A logger is foreign code: it may throw, and must not break a lock by it.
+  #log(level: 'debug' | 'info' | 'warn', message: string): void {
+    try {
+      this.#logger[level]?.(`holdfast: ${message}`)
+    } catch {
+      // There is nowhere left to report to.
+    }
+  }
+}
+
+export function nameOf(holder: Holder): string {
+  const why = holder.context === null ? '' : ` (${holder.context})`
+  return `${holder.service} ${holder.instance}${why}`
+}
+
+function round(ms: number): number {
+  return Math.round(ms)
+}

@@ -1,0 +1,250 @@
+import { checkDuration, type Duration } from './duration.ts'
+import { type Environment, systemEnvironment } from './environment.ts'
+import { LockError } from './errors.ts'
+import type { Logger } from './monitor/journal.ts'
+import type { ListQuery } from './store.ts'
+
+/** Options of `createLocks`. */
+export interface LocksOptions extends Defaults {
+  /** Names this program to people and metrics: who holds a key, who waits for it. */
+  readonly service?: string
+  /** Names this process; made of host and process id if absent. */
+  readonly instance?: string
+  /** The limit of one store call; past it the outcome is unknown. Default 3 s. */
+  readonly callTimeout?: Duration
+  /** Anything shaped like `console` or pino. Absent: warnings only, to the console. Null: silence. */
+  readonly logger?: Logger | null
+  /** Time and randomness, for tests. */
+  readonly environment?: Environment
+}
+
+/** What `configure` may change while running. Applies to acquisitions from then on. */
+export interface Defaults {
+  /** How long the store keeps a key for a holder it hears nothing from. Default 30 s. */
+  readonly lease?: Duration
+  /** How long `acquire` waits. `0`: one try; `Infinity`: for ever. Default 5 s. */
+  readonly wait?: Duration
+  /** How often a waiter asks again by itself. With push, only `max` counts: it bounds a lost message. */
+  readonly poll?: { readonly min?: Duration; readonly max?: Duration }
+}
+
+/** Options of `acquire`; those of `tryAcquire` are the same without `wait`. */
+export interface AcquireOptions {
+  readonly wait?: Duration
+  readonly lease?: Duration
+  /** Renew until released. Default true; with false the lease ends by itself. */
+  readonly renew?: boolean
+  /** Gives up waiting. It does not end a lease once there is one. */
+  readonly signal?: AbortSignal
+  /** Why the key is held, for people: a string, or a value that JSON can carry. At most 4 KiB. */
+  readonly context?: unknown
+  /** Inside `using` of the same key: enter again (default), or with false throw DEADLOCK. */
+  readonly reentrant?: boolean
+  /** Raise the token at this pace while the lease goes on. The lease must be at least twice as long. */
+  readonly rotateToken?: Duration
+  /** The shortest hold: released earlier, the key stays taken until then. At most the lease. */
+  readonly atLeast?: Duration
+}
+
+export type TryOptions = Omit<AcquireOptions, 'wait'>
+
+export interface UsingOptions extends AcquireOptions {
+  /** What `using` does when its body ends after the lease was lost. Default `throw`. */
+  readonly onLost?: 'throw' | 'ignore'
+}
+
+/** Options of `list`. */
+export interface ListOptions {
+  readonly prefix?: string
+  /** The `next` of the page before. */
+  readonly after?: string
+  /** 1 to 1000. Default 100. */
+  readonly limit?: number
+}
+
+/** Options of one acquisition, checked and complete. Core never looks at the raw ones again. */
+export interface Request {
+  readonly waitMs: number
+  readonly leaseMs: number
+  readonly renew: boolean
+  readonly signal: AbortSignal | null
+  readonly context: string | null
+  readonly reentrant: boolean
+  /** 0: never. */
+  readonly rotateMs: number
+  readonly atLeastMs: number
+  readonly ignoreLoss: boolean
+}
+
+export interface Settings {
+  readonly leaseMs: number
+  readonly waitMs: number
+  readonly pollMinMs: number
+  readonly pollMaxMs: number
+}
+
+/** Below this, timers and round trips eat the lease. */
+const MIN_LEASE_MS = 50
+const MAX_CONTEXT_BYTES = 4096
+
+const DEFAULTS: Settings = { leaseMs: 30_000, waitMs: 5_000, pollMinMs: 25, pollMaxMs: 500 }
+
+const LOCKS_OPTIONS = ['service', 'instance', 'callTimeout', 'logger', 'environment', 'lease', 'wait', 'poll']
+const DEFAULT_OPTIONS = ['lease', 'wait', 'poll']
+const TRY_OPTIONS = ['lease', 'renew', 'signal', 'context', 'reentrant', 'rotateToken', 'atLeast']
+const ACQUIRE_OPTIONS = [...TRY_OPTIONS, 'wait']
+const USING_OPTIONS = [...ACQUIRE_OPTIONS, 'onLost']
+
+export function checkLocksOptions(options: LocksOptions): {
+  settings: Settings
+  service: string
+  instance: string | undefined
+  callTimeoutMs: number
+  environment: Environment
+} {
+  checkNames('createLocks', options, LOCKS_OPTIONS)
+  checkText('service', options.service)
+  checkText('instance', options.instance)
+  const { logger } = options
+  if (logger !== undefined && (typeof logger !== 'object' || (logger !== null && !hasMethod(logger)))) {
+    throw invalid('logger: give an object with debug, info, warn or error, such as console, or null')
+  }
+  return {
+    settings: checkDefaults(options, DEFAULTS),
+    service: options.service ?? 'unnamed',
+    instance: options.instance,
+    callTimeoutMs: checkDuration(options.callTimeout ?? 3000, { name: 'callTimeout', min: 10 }),
+    environment: options.environment ?? systemEnvironment,
+  }
+}
+
+export function checkConfigure(options: Defaults, current: Settings): Settings {
+  checkNames('configure', options, DEFAULT_OPTIONS)
+  return checkDefaults(options, current)
+}
+
+function checkDefaults(options: Defaults, current: Settings): Settings {
+  const { lease, wait, poll } = options
+  if (poll !== undefined) checkNames('poll', poll, ['min', 'max'])
+  const pollMinMs = orElse(poll?.min, current.pollMinMs, { name: 'poll.min', min: 1 })
+  const pollMaxMs = orElse(poll?.max, Math.max(current.pollMaxMs, pollMinMs), { name: 'poll.max', min: 1 })
+  if (pollMaxMs < pollMinMs) throw invalid('poll: max must not be smaller than min')
+  return Object.freeze({
+    leaseMs: orElse(lease, current.leaseMs, { name: 'lease', min: MIN_LEASE_MS }),
+    waitMs: orElse(wait, current.waitMs, { name: 'wait', min: 0, allowInfinity: true }),
+    pollMinMs,
+    pollMaxMs,
+  })
+}
+
+export type Call = 'acquire' | 'tryAcquire' | 'using'
+
+const NAMES: Record<Call, readonly string[]> = {
+  acquire: ACQUIRE_OPTIONS,
+  tryAcquire: TRY_OPTIONS,
+  using: USING_OPTIONS,
+}
+
+export function checkRequest(call: Call, options: UsingOptions, settings: Settings): Request {
+  checkNames(call, options, NAMES[call])
+  const leaseMs = orElse(options.lease, settings.leaseMs, { name: 'lease', min: MIN_LEASE_MS })
+  const renew = checkFlag('renew', options.renew, true)
+  const rotateMs = orElse(options.rotateToken, 0, { name: 'rotateToken', min: 1 })
+  const atLeastMs = orElse(options.atLeast, 0, { name: 'atLeast', min: 0 })
+  if (rotateMs > 0 && leaseMs < 2 * rotateMs) {
+    throw invalid(`rotateToken: the lease (${leaseMs} ms) must be at least twice as long as ${rotateMs} ms`)
+  }
+  if (rotateMs > 0 && !renew) throw invalid('rotateToken: the token is raised by renewals, so it needs renew: true')
+  // A process that dies right after the grant must still keep the key for this long.
+  if (atLeastMs > leaseMs) throw invalid(`atLeast: it must not be longer than the lease (${leaseMs} ms)`)
+  const { signal, onLost } = options
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid('signal: give an AbortSignal')
+  if (onLost !== undefined && onLost !== 'throw' && onLost !== 'ignore') {
+    throw invalid("onLost: give 'throw' or 'ignore'")
+  }
+  return {
+    waitMs: call === 'tryAcquire' ? 0 : orElse(options.wait, settings.waitMs, WAIT_LIMITS),
+    leaseMs,
+    renew,
+    signal: signal ?? null,
+    context: checkContext(options.context),
+    reentrant: checkFlag('reentrant', options.reentrant, true),
+    rotateMs,
+    atLeastMs,
+    ignoreLoss: onLost === 'ignore',
+  }
+}
+
+const WAIT_LIMITS = { name: 'wait', min: 0, allowInfinity: true }
+
+/** A lease length given on its own, as to `extend`. */
+export function checkLease(lease: Duration): number {
+  return checkDuration(lease, { name: 'lease', min: MIN_LEASE_MS })
+}
+
+export function checkListOptions(options: ListOptions): ListQuery {
+  checkNames('list', options, ['prefix', 'after', 'limit'])
+  const { prefix, after, limit = 100 } = options
+  for (const [name, value] of Object.entries({ prefix, after })) {
+    if (value !== undefined && typeof value !== 'string') throw invalid(`list: ${name} must be a string`)
+  }
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) throw invalid('list: limit must be from 1 to 1000')
+  return { limit, ...(prefix === undefined ? {} : { prefix }), ...(after === undefined ? {} : { after }) }
+}
+
+/** An unknown name is most often a typing error that would otherwise be ignored in silence. */
+export function checkNames(where: string, options: unknown, allowed: readonly string[]): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw invalid(`${where}: options must be an object`)
+  }
+  for (const name of Object.keys(options)) {
+    if (allowed.includes(name)) continue
+    const hint = where === 'tryAcquire' && name === 'wait' ? '; tryAcquire never waits, use acquire' : ''
+    throw invalid(`${where}: unknown option '${name}'${hint}; known are ${allowed.join(', ')}`)
+  }
+}
+
+function checkContext(context: unknown): string | null {
+  if (context === undefined || context === null) return null
+  let text: string | undefined
+  try {
+    text = typeof context === 'string' ? context : JSON.stringify(context)
+  } catch (cause) {
+    throw new LockError('INVALID_OPTION', 'context: give a string or a value that JSON can carry', { cause })
+  }
+  if (text === undefined) throw invalid('context: give a string or a value that JSON can carry')
+  if (Buffer.byteLength(text) > MAX_CONTEXT_BYTES) {
+    throw invalid(`context: at most ${MAX_CONTEXT_BYTES} bytes; keep the rest in your logs`)
+  }
+  // Some servers cannot store a NUL or half a surrogate pair in text.
+  return text.toWellFormed().replaceAll('\0', '\ufffd')
+}
+
+function checkFlag(name: string, value: unknown, otherwise: boolean): boolean {
+  if (value === undefined) return otherwise
+  if (typeof value !== 'boolean') throw invalid(`${name}: give true or false`)
+  return value
+}
+
+function checkText(name: string, value: unknown): void {
+  if (value === undefined) return
+  if (typeof value !== 'string' || value.length === 0 || value.length > 200 || /\p{Cc}/u.test(value)) {
+    throw invalid(`${name}: give a text of 1 to 200 characters without control characters`)
+  }
+}
+
+function orElse(
+  value: Duration | undefined,
+  otherwise: number,
+  limits: { name: string; min: number; allowInfinity?: boolean },
+): number {
+  return value === undefined ? otherwise : checkDuration(value, limits)
+}
+
+function hasMethod(logger: object): boolean {
+  return ['debug', 'info', 'warn', 'error'].some((level) => typeof Reflect.get(logger, level) === 'function')
+}
+
+function invalid(message: string): LockError {
+  return new LockError('INVALID_OPTION', message)
+}

@@ -1,0 +1,91 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { LockError } from './errors.ts'
+import { Fifo } from './fifo.ts'
+import type { Lease } from './lease.ts'
+import type { Request } from './options.ts'
+import { aborted, Contention, Waiter } from './waiter.ts'
+
+/** The sections that the running code is inside of, innermost first. */
+interface Section {
+  readonly client: object
+  readonly lease: Lease
+  readonly outer: Section | undefined
+}
+
+const sections = new AsyncLocalStorage<Section>()
+
+/** Runs `body` so that code inside it, and what it starts, may enter the lease's key again. */
+export function runInside<T>(client: object, lease: Lease, body: (lease: Lease) => T): T {
+  return sections.run({ client, lease, outer: sections.getStore() }, body, lease)
+}
+
+/** The innermost lease on `key` that this code runs inside of, unless its section has ended. */
+export function enclosingLease(client: object, key: string): Lease | null {
+  for (let section = sections.getStore(); section; section = section.outer) {
+    const { lease } = section
+    if (section.client === client && lease.key === key && !lease.ended) return lease
+  }
+  return null
+}
+
+/**
+ * One level of re-entry. A lease admits one nested lease at a time: the same flow of calls enters at
+ * once, while siblings started side by side queue for each other, as they would without the outer one.
+ */
+export class Level {
+  readonly #outer: Lease
+  readonly #siblings = new Fifo<Waiter>()
+  #nested: Lease | null = null
+
+  constructor(outer: Lease) {
+    this.#outer = outer
+  }
+
+  async enter(request: Request): Promise<Lease | Contention> {
+    const { key } = this.#outer
+    if (!this.#nested) return this.#admit()
+    if (request.waitMs === 0) return new Contention(0, null)
+    if (request.signal?.aborted) throw aborted(key, request.signal)
+    const waiter = new Waiter(this.#outer.env, request, (self, why) => {
+      this.#siblings.delete(self)
+      if (why === 'abort') self.fail(aborted(key, request.signal))
+      else self.refuse(new Contention(self.waitedMs, null))
+    })
+    this.#siblings.push(waiter)
+    return waiter.promise
+  }
+
+  /** The nested lease was released: the next sibling's turn. */
+  left(nested: Lease): void {
+    if (this.#nested !== nested) return
+    this.#nested = null
+    const next = this.#siblings.first
+    if (!next) return
+    this.#siblings.delete(next)
+    next.give(this.#admit())
+  }
+
+  /** The outer lease is over or lost, and with it everything inside. */
+  end(reason: LockError): void {
+    this.#nested?.lose(reason)
+    this.#nested = null
+    this.#turnAway(reason)
+  }
+
+  notify(reason: LockError): void {
+    this.#nested?.notify(reason)
+    this.#turnAway(reason)
+  }
+
+  #turnAway(reason: LockError): void {
+    for (let next = this.#siblings.first; next; next = this.#siblings.first) {
+      this.#siblings.delete(next)
+      next.fail(reason)
+    }
+  }
+
+  #admit(): Lease {
+    this.#nested = this.#outer.nest()
+    return this.#nested
+  }
+}

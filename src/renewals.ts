@@ -1,0 +1,96 @@
+import type { Batcher } from './batcher.ts'
+import type { Environment } from './environment.ts'
+import { LockError } from './errors.ts'
+import type { Hold } from './hold.ts'
+import { Schedule } from './schedule.ts'
+import type { Renewal, RenewalAnswer } from './store.ts'
+
+/** Renewals due within this part of their interval go along with one that is due now. */
+const GATHER = 0.2
+const FIRST_RETRY_MS = 50
+
+/**
+ * Keeps every hold alive: one heap, one timer, and what is due together goes in one call. A failure
+ * is not a loss: it is tried again until the hold's own deadline, which does not depend on this file.
+ */
+export class Renewals {
+  readonly #env: Environment
+  readonly #batcher: Batcher<Renewal, RenewalAnswer>
+  readonly #schedule: Schedule<Hold>
+
+  constructor(env: Environment, batcher: Batcher<Renewal, RenewalAnswer>) {
+    this.#env = env
+    this.#batcher = batcher
+    this.#schedule = new Schedule(env, (holds) => {
+      for (const hold of holds) this.#renew(hold)
+    })
+  }
+
+  add(hold: Hold, sentAt: number): void {
+    const interval = intervalOf(hold)
+    this.#schedule.set(hold.renewal, sentAt + interval, interval * GATHER)
+  }
+
+  delete(hold: Hold): void {
+    this.#schedule.delete(hold.renewal)
+  }
+
+  /** Resolves when the store has confirmed it; rejects with the reason if it did not. */
+  renewNow(hold: Hold, leaseMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#send(hold, leaseMs, (error) => {
+        if (error) return reject(error)
+        hold.leaseMs = leaseMs
+        resolve()
+      })
+    })
+  }
+
+  close(): void {
+    this.#schedule.close()
+  }
+
+  #renew(hold: Hold): void {
+    // Due again before the answer: a call that hangs is overtaken, not waited for.
+    this.#schedule.set(hold.renewal, this.#env.now() + intervalOf(hold) / 2)
+    this.#send(hold, hold.leaseMs, (error) => {
+      // Not in the schedule: the hold ended, or is not to be renewed any more.
+      if (!error || hold.renewal.slot < 0) return
+      const backoff = Math.min(FIRST_RETRY_MS * 2 ** hold.failures, intervalOf(hold) / 2)
+      hold.failures += 1
+      this.#schedule.set(hold.renewal, this.#env.now() + backoff * (0.5 + this.#env.random() / 2))
+      if (hold.lease) hold.journal.renewalFailed(hold.lease, error)
+    })
+  }
+
+  #send(hold: Hold, leaseMs: number, done: (error: LockError | null) => void): void {
+    const { rotateMs } = hold.request
+    const rotate = rotateMs > 0 && this.#env.now() - hold.rotatedAt >= rotateMs * (1 - GATHER)
+    const renewal: Renewal = rotate ? { ...hold.claim, leaseMs, rotate } : { ...hold.claim, leaseMs }
+    this.#batcher.submit(renewal, (answer, sentAt) => {
+      if (answer instanceof LockError) return done(answer)
+      if (!answer.renewed) {
+        const reason = gone(hold)
+        hold.lose(reason)
+        return done(reason)
+      }
+      hold.journal.renewed()
+      hold.failures = 0
+      hold.renewed(sentAt, leaseMs, answer.grant)
+      if (hold.renewal.slot >= 0) this.add(hold, sentAt)
+      done(null)
+    })
+  }
+}
+
+function intervalOf(hold: Hold): number {
+  const third = hold.leaseMs / 3
+  return hold.request.rotateMs > 0 ? Math.min(third, hold.request.rotateMs) : third
+}
+
+function gone(hold: Hold): LockError {
+  const { key } = hold.claim
+  return new LockError('LOCK_LOST', `the store no longer has our lease on "${key}": it ran out or was freed by force`, {
+    key,
+  })
+}

@@ -1,0 +1,92 @@
+import type { Environment, Timer } from './environment.ts'
+import { LockError } from './errors.ts'
+import type { Linked } from './fifo.ts'
+import type { Lease } from './lease.ts'
+import type { Request } from './options.ts'
+import type { Holder } from './store.ts'
+
+/** Not a fault: someone else has the key. `holder` is null if it is someone in this process. */
+export class Contention {
+  readonly waitedMs: number
+  readonly holder: Holder | null
+
+  constructor(waitedMs: number, holder: Holder | null) {
+    this.waitedMs = waitedMs
+    this.holder = holder
+  }
+}
+
+/** Called when a waiter's time is up or its signal fires; must take it out of its queue and settle it. */
+export type GiveUp = (waiter: Waiter, why: 'timeout' | 'abort') => void
+
+/** One caller in a queue. Holds a timer and a listener for exactly as long as it waits. */
+export class Waiter implements Linked<Waiter> {
+  next: Waiter | null = null
+  previous: Waiter | null = null
+  readonly request: Request
+  readonly promise: Promise<Lease | Contention>
+  /** Whether it has been reported that this waiter met another holder. */
+  conflicted = false
+  readonly #env: Environment
+  readonly #since: number
+  readonly #onAbort: (() => void) | null
+  #timer: Timer = null
+  #waiting = true
+  #resolve!: (outcome: Lease | Contention) => void
+  #reject!: (error: LockError) => void
+
+  constructor(env: Environment, request: Request, giveUp: GiveUp) {
+    this.#env = env
+    this.request = request
+    this.#since = env.now()
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    const { waitMs, signal } = request
+    // A wait of 0 is one try: it ends with the try's answer, not with a timer.
+    if (waitMs > 0 && waitMs !== Infinity) {
+      this.#timer = env.setTimer(waitMs, () => giveUp(this, 'timeout'), false)
+    }
+    this.#onAbort = signal ? () => giveUp(this, 'abort') : null
+    if (this.#onAbort) signal?.addEventListener('abort', this.#onAbort)
+  }
+
+  get waiting(): boolean {
+    return this.#waiting
+  }
+
+  get waitedMs(): number {
+    return this.#env.now() - this.#since
+  }
+
+  /** Each of these is called once, by whoever took the waiter out of its queue. */
+  give(lease: Lease): void {
+    this.#end()
+    this.#resolve(lease)
+  }
+
+  refuse(contention: Contention): void {
+    this.#end()
+    this.#resolve(contention)
+  }
+
+  fail(error: LockError): void {
+    this.#end()
+    this.#reject(error)
+  }
+
+  #end(): void {
+    this.#waiting = false
+    if (this.#timer !== null) this.#env.clearTimer(this.#timer)
+    this.#timer = null
+    if (this.#onAbort) this.request.signal?.removeEventListener('abort', this.#onAbort)
+  }
+}
+
+export function aborted(key: string, signal: AbortSignal | null): LockError {
+  return new LockError('LOCK_ABORTED', `gave up waiting for "${key}": the signal was aborted`, {
+    key,
+    cause: signal?.reason,
+  })
+}

@@ -1,0 +1,82 @@
+import type { LockError } from './errors.ts'
+import type { Hold } from './hold.ts'
+import type { Lease } from './lease.ts'
+import { Line, type LineKeeping } from './line.ts'
+import type { Request } from './options.ts'
+import type { Watch } from './store.ts'
+import type { Contention } from './waiter.ts'
+
+/** What the room needs from outside; the rest of a line's keeping is the room itself. */
+export type RoomKeeping = Omit<LineKeeping, 'leave' | 'lost' | 'push' | 'watch' | 'unwatch' | 'forget'> & {
+  readonly openWatch: (onFreed: (key: string) => void) => Watch | null
+}
+
+/**
+ * One line per key that anyone in this process holds or waits for, made on demand and forgotten when
+ * the last one leaves. Also the place where word from the store finds the line it is for.
+ */
+export class WaitingRoom {
+  readonly #lines = new Map<string, Line>()
+  readonly #keeping: LineKeeping
+  readonly #openWatch: RoomKeeping['openWatch']
+  #watch: Watch | null = null
+  #emptied: (() => void) | null = null
+
+  constructor({ openWatch, ...keeping }: RoomKeeping) {
+    this.#openWatch = openWatch
+    this.#keeping = {
+      ...keeping,
+      leave: (hold) => this.#leave(hold),
+      lost: (hold) => this.#lines.get(hold.claim.key)?.lost(hold),
+      push: () => this.#watch !== null,
+      watch: (key) => {
+        this.#watch ??= this.#openWatch((freed) => this.#lines.get(freed)?.freed())
+        this.#watch?.add(key)
+      },
+      unwatch: (key) => this.#watch?.delete(key),
+      forget: (line) => this.#forget(line),
+    }
+  }
+
+  get held(): number {
+    return this.#count((line) => (line.isHeld ? 1 : 0))
+  }
+
+  get waiting(): number {
+    return this.#count((line) => line.waiting)
+  }
+
+  /** The lease, or word of contention once the request's wait is over. */
+  enter(key: string, request: Request): Promise<Lease | Contention> {
+    let line = this.#lines.get(key)
+    if (!line) this.#lines.set(key, (line = new Line(this.#keeping, key)))
+    return line.enter(request)
+  }
+
+  /** Bounded: by the limit of a store call, and by the lease of a body that does not stop. */
+  async close(reason: LockError): Promise<void> {
+    for (const line of [...this.#lines.values()]) line.close(reason)
+    if (this.#lines.size > 0) await new Promise<void>((resolve) => (this.#emptied = resolve))
+    await this.#watch?.close()
+    this.#watch = null
+  }
+
+  async #leave(hold: Hold): Promise<boolean> {
+    const { key } = hold.claim
+    const line = this.#lines.get(key)
+    if (hold.held && line) return line.leave(hold)
+    if (hold.mayBeAtStore) this.#keeping.compensation.add(hold.claim, hold.leaseMs)
+    return false
+  }
+
+  #forget(line: Line): void {
+    this.#lines.delete(line.key)
+    if (this.#lines.size === 0) this.#emptied?.()
+  }
+
+  #count(of: (line: Line) => number): number {
+    let sum = 0
+    for (const line of this.#lines.values()) sum += of(line)
+    return sum
+  }
+}
