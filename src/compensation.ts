@@ -14,6 +14,7 @@ class Leftover {
   until = 0
   gapMs = 0
   asking = false
+  lasting = false
 
   constructor(claim: Claim) {
     this.claim = claim
@@ -30,6 +31,7 @@ export class Compensation {
   readonly #releases: Batcher<Claim, ReleaseAnswer>
   readonly #leftovers = new Map<string, Leftover>()
   readonly #schedule: Schedule<Leftover>
+  #closed = false
 
   constructor(env: Environment, releases: Batcher<Claim, ReleaseAnswer>) {
     this.#env = env
@@ -39,13 +41,18 @@ export class Compensation {
     })
   }
 
-  /** `leaseMs`: how long the store would keep the key from now on, if it has it. */
-  add(claim: Claim, leaseMs: number): void {
+  /**
+   * `leaseMs`: how long the store would keep the key from now on, if it has it. `lasting`: several
+   * calls may still arrive, each after the release that undid the one before.
+   */
+  add(claim: Claim, leaseMs: number, lasting = false): void {
+    if (this.#closed) return
     let leftover = this.#leftovers.get(claim.owner)
     if (!leftover) {
       leftover = new Leftover(claim)
       this.#leftovers.set(claim.owner, leftover)
     }
+    leftover.lasting ||= lasting
     leftover.leaseMs = Math.max(leftover.leaseMs, leaseMs)
     leftover.until = this.#env.now() + leftover.leaseMs
     leftover.gapMs = Math.min(FIRST_GAP_MS, leaseMs / 4)
@@ -54,6 +61,7 @@ export class Compensation {
 
   /** One last attempt for each, and no more. */
   async close(): Promise<void> {
+    this.#closed = true
     const last = [...this.#leftovers.values()].map(
       ({ claim }) => new Promise<void>((resolve) => this.#releases.submit(claim, () => resolve())),
     )
@@ -67,7 +75,7 @@ export class Compensation {
     this.#releases.submit(leftover.claim, (answer) => {
       leftover.asking = false
       const now = this.#env.now()
-      const undone = !(answer instanceof LockError) && answer.released
+      const undone = !(answer instanceof LockError) && answer.released && !leftover.lasting
       if (undone || now >= leftover.until || !this.#leftovers.has(leftover.claim.owner)) {
         this.#leftovers.delete(leftover.claim.owner)
         return

@@ -1,4 +1,4 @@
-import type { Environment } from './environment.ts'
+import type { Environment, Timer } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { Journal } from './monitor/journal.ts'
 import type { Store, Watch } from './store.ts'
@@ -27,6 +27,9 @@ export class Connection {
   #loaded: Store | null = null
   #ready: Store | null = null
   #opening: Promise<Store> | null = null
+  #closed = false
+  /** Ends each call under way; nothing of it may be left after `close`. */
+  readonly #underWay = new Set<(error: LockError) => void>()
   #latencyMs = 1
 
   constructor(source: Store | (() => Promise<Store>), env: Environment, journal: Journal, limitMs: number) {
@@ -52,10 +55,13 @@ export class Connection {
 
   /** `settle` runs exactly once, within the limit; `late` if an answer comes after that. */
   call<T>(step: (store: Store) => Promise<T>, settle: Settle<T>, late?: (result: T) => void): void {
+    if (this.#closed) return this.#env.defer(() => settle(this.#unavailable('was closed'), NEVER_SENT))
     let sentAt = NEVER_SENT
     let settled = false
+    let opening: Promise<Store> | null = null
     const finish = (result: T | LockError): void => {
       settled = true
+      this.#underWay.delete(finish)
       this.#env.clearTimer(timer)
       if (result instanceof LockError) this.#journal.storeFailed(result)
       else this.#answered(sentAt)
@@ -64,10 +70,13 @@ export class Connection {
     const timer = this.#env.setTimer(
       this.#limitMs,
       () => {
+        // An opening that hangs would hold up every call from now on; the next one tries anew.
+        if (this.#opening === opening) this.#opening = null
         if (!settled) finish(this.#unavailable(`did not answer within ${this.#limitMs} ms`))
       },
       false,
     )
+    this.#underWay.add(finish)
     const succeed = (result: T): void => (settled ? late?.(result) : finish(result))
     const fail = (error: unknown): void => {
       if (!settled) finish(this.asLockError(error))
@@ -82,8 +91,9 @@ export class Connection {
         fail(error)
       }
     }
-    if (this.#ready) send(this.#ready)
-    else this.#open().then(send, fail)
+    if (this.#ready) return send(this.#ready)
+    opening = this.#open()
+    opening.then(send, fail)
   }
 
   /** As `call`, for those who can wait for a promise. */
@@ -95,7 +105,19 @@ export class Connection {
 
   /** Null where the store has no push, or was never reached. */
   watch(onFreed: (key: string) => void): Watch | null {
-    return this.#ready?.watch?.(onFreed) ?? null
+    const store = this.#ready
+    if (!store?.watch) return null
+    try {
+      const watch = store.watch(onFreed)
+      return {
+        add: (key) => this.#guard(() => watch.add(key)),
+        delete: (key) => this.#guard(() => watch.delete(key)),
+        close: () => this.#within(() => watch.close()),
+      }
+    } catch (error) {
+      this.#journal.fault(this.asLockError(error))
+      return null
+    }
   }
 
   /** Whatever a store threw, as the error that callers see. */
@@ -105,19 +127,26 @@ export class Connection {
 
   async close(): Promise<void> {
     // Opening cannot be called off; let it end, within the limit, so that what it opened is closed.
-    if (this.#opening) await this.#within(this.#opening)
+    if (this.#opening) await this.#within(() => this.#opening)
+    this.#closed = true
+    for (const end of this.#underWay) end(this.#unavailable('was closed'))
     const store = this.#loaded
     this.#ready = null
     this.#loaded = null
     if (!store) return
     const clients = (clientsOf.get(store) ?? 1) - 1
     clientsOf.set(store, clients)
-    if (clients === 0) await this.#within(store.close())
+    if (clients === 0) await this.#within(() => store.close())
   }
 
   #open(): Promise<Store> {
-    this.#opening ??= this.#openNow().finally(() => (this.#opening = null))
-    return this.#opening
+    if (this.#opening) return this.#opening
+    const opening = this.#openNow()
+    const ended = (): void => {
+      if (this.#opening === opening) this.#opening = null
+    }
+    opening.then(ended, ended)
+    return (this.#opening = opening)
   }
 
   async #openNow(): Promise<Store> {
@@ -143,17 +172,26 @@ export class Connection {
     return new LockError('STORE_UNAVAILABLE', `the ${this.name} store ${what}`, { cause })
   }
 
-  #within(work: Promise<unknown>): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = this.#env.setTimer(this.#limitMs, resolve, false)
-      const end = (): void => {
-        this.#env.clearTimer(timer)
-        resolve()
-      }
-      work.then(end, (error: unknown) => {
-        this.#journal.fault(this.asLockError(error))
-        end()
-      })
+  // Push is a help, never a condition: if it breaks, the poll behind it goes on.
+  #guard(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#journal.fault(this.asLockError(error))
+    }
+  }
+
+  async #within(work: () => Promise<unknown> | null): Promise<void> {
+    let timer: Timer = null
+    const limit = new Promise<void>((resolve) => {
+      timer = this.#env.setTimer(this.#limitMs, resolve, false)
     })
+    try {
+      await Promise.race([work(), limit])
+    } catch (error) {
+      this.#journal.fault(this.asLockError(error))
+    } finally {
+      this.#env.clearTimer(timer)
+    }
   }
 }

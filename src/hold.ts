@@ -7,6 +7,15 @@ import type { Renewals } from './renewals.ts'
 import { Entry, type Schedule } from './schedule.ts'
 import type { Claim } from './store.ts'
 
+/** Whether the key was ours until it was left, or why the store could not be told. Never rejects. */
+export type Leaving = boolean | LockError
+
+/** Asks whose outcome is unknown, and the longest lease among them. */
+export interface Stray {
+  readonly asks: number
+  readonly leaseMs: number
+}
+
 /** What every hold of one client shares. */
 export interface HoldKeeping {
   readonly env: Environment
@@ -15,7 +24,7 @@ export interface HoldKeeping {
   /** Fires each hold's deadline on a timer that no renewal, reply or queue can delay. */
   readonly deadlines: Schedule<Hold>
   /** The outermost lease is done with the hold: pass it on or give it back. */
-  readonly leave: (hold: Hold) => Promise<boolean>
+  readonly leave: (hold: Hold) => Promise<Leaving>
   readonly lost: (hold: Hold) => void
 }
 
@@ -30,6 +39,7 @@ export class Hold {
   readonly renewal: Entry<Hold> = new Entry(this)
   /** Failed renewals in a row. */
   failures = 0
+  renewalsUnderWay = 0
   leaseMs: number
   grant: number
   handOffs = 0
@@ -38,8 +48,8 @@ export class Hold {
   lease: Lease | null = null
   /** Lost without word from the store, which may have prolonged it just then. */
   mayBeAtStore = false
-  /** An earlier ask of this owner was never answered and may still arrive, after the release too. */
-  readonly stray: boolean
+  /** Earlier asks of this owner that were never answered and may still arrive, after the release too. */
+  readonly stray: Stray
   readonly #keeping: HoldKeeping
   readonly #deadline: Entry<Hold> = new Entry(this)
   #state: 'held' | 'ended' | 'lost' = 'held'
@@ -48,7 +58,7 @@ export class Hold {
     keeping: HoldKeeping,
     claim: Claim,
     request: Request,
-    grant: { number: number; sentAt: number; stray: boolean },
+    grant: { number: number; sentAt: number; stray: Stray },
   ) {
     this.#keeping = keeping
     this.claim = claim
@@ -124,7 +134,7 @@ export class Hold {
     this.#stop()
   }
 
-  leave(): Promise<boolean> {
+  leave(): Promise<Leaving> {
     return this.#keeping.leave(this)
   }
 

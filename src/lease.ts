@@ -1,7 +1,10 @@
+// For users whose `lib` has no Symbol.asyncDispose: the declarations of this file bring it along.
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Duration } from './duration.ts'
 import type { Environment } from './environment.ts'
 import { LockError } from './errors.ts'
-import type { Hold } from './hold.ts'
+import type { Hold, Leaving } from './hold.ts'
+import type { Journal } from './monitor/journal.ts'
 import { checkLease, type Request } from './options.ts'
 import { Level } from './reentry.ts'
 import { tokenOf } from './token.ts'
@@ -25,8 +28,8 @@ export class Lease {
   #level: Level | null = null
   #controller: AbortController | null = null
   #end: End | null = null
-  /** The token and the length of the hold stay as they were when the lease ended. */
-  #final: { token: bigint; heldMs: number } | null = null
+  /** The grant and the length of the hold stay as they were when the lease ended. */
+  #final: { grant: number; heldMs: number } | null = null
   #loss: LockError | null = null
   #notice: LockError | null = null
 
@@ -45,7 +48,7 @@ export class Lease {
 
   /** Greater than every token given out for this key before. Rises in place with `rotateToken`. */
   get token(): bigint {
-    return this.#final?.token ?? tokenOf(this.#hold.grant, this.#handOff)
+    return tokenOf(this.#final?.grant ?? this.#hold.grant, this.#handOff)
   }
 
   tokenFor(key: string): bigint {
@@ -99,9 +102,11 @@ export class Lease {
    */
   async release(): Promise<boolean> {
     if (this.#end === 'released') throw this.#notHeld('it was released before')
-    if (this.#end === 'disposed') throw this.#notHeld('its section has ended')
+    if (this.#end === 'disposed') throw this.#notHeld('its section has ended, or the client was closed')
     this.#end = 'released'
-    return this.#leave()
+    const left = await this.#leave()
+    if (left instanceof LockError) throw left
+    return left
   }
 
   /** Releases the lease if that was not done yet. Never throws: the body's own outcome counts. */
@@ -118,6 +123,11 @@ export class Lease {
   /** @internal */
   get env(): Environment {
     return this.#hold.env
+  }
+
+  /** @internal */
+  get journal(): Journal {
+    return this.#hold.journal
   }
 
   /** @internal Released by the holder or over with its section; a lost lease has not ended yet. */
@@ -142,12 +152,10 @@ export class Lease {
   async dispose(): Promise<boolean> {
     if (this.#end !== null) return true
     this.#end = 'disposed'
-    try {
-      return await this.#leave()
-    } catch (error) {
-      this.#hold.journal.fault(error as LockError)
-      return true
-    }
+    const left = await this.#leave()
+    if (!(left instanceof LockError)) return left
+    this.#hold.journal.fault(left)
+    return true
   }
 
   /** @internal */
@@ -179,7 +187,7 @@ export class Lease {
     return new Lease(this.#hold, this)
   }
 
-  async #leave(): Promise<boolean> {
+  #leave(): Promise<Leaving> {
     // The hold may have run out just now, unnoticed.
     const held = this.#loss === null && this.#hold.held
     this.#finish()
@@ -188,13 +196,13 @@ export class Lease {
     )
     if (this.#outer) {
       this.#outer.#level?.left(this)
-      return held
+      return Promise.resolve(held)
     }
     return this.#hold.leave()
   }
 
   #finish(): void {
-    this.#final ??= { token: this.token, heldMs: this.heldMs }
+    this.#final ??= { grant: this.#hold.grant, heldMs: this.heldMs }
   }
 
   #notHeld(why: string): LockError {

@@ -4,7 +4,7 @@ import { NEVER_SENT } from './connection.ts'
 import type { Timer } from './environment.ts'
 import { LockError } from './errors.ts'
 import { Fifo } from './fifo.ts'
-import { deadlineOf, Hold, type HoldKeeping } from './hold.ts'
+import { deadlineOf, Hold, type HoldKeeping, type Leaving, type Stray } from './hold.ts'
 import { Lease } from './lease.ts'
 import type { Request, Settings } from './options.ts'
 import type { Answer, Ask, Claim, Denial, Grant, Holder, ReleaseAnswer } from './store.ts'
@@ -16,6 +16,8 @@ const SLICE_MS = 100
 const MAX_COURTESY_MS = 250
 /** Spreads the processes that wait for one lease to run out. */
 const EXPIRY_JITTER_MS = 5
+
+const NO_STRAY: Stray = { asks: 0, leaseMs: 0 }
 
 /** What the lines of one client share. */
 export interface LineKeeping extends HoldKeeping {
@@ -50,12 +52,13 @@ export class Line {
   #closing = false
   /** The id of the next hold: kept over failed asks, so that a lost reply and its retry are one grant. */
   #owner: string | null = null
-  /** The longest lease of those asks under `#owner` whose outcome is unknown; 0: there are none. */
-  #strayLeaseMs = 0
+  /** The asks under `#owner` whose outcome is unknown. */
+  #stray: Stray = NO_STRAY
   /** The last answer, if it was a denial, and the last fault, if nothing was heard since. */
   #denial: Denial | null = null
   #fault: LockError | null = null
   #tries = 0
+  #askedAt = 0
   #freedWhileAsking = false
 
   constructor(keeping: LineKeeping, key: string) {
@@ -86,7 +89,7 @@ export class Line {
   }
 
   /** The outermost lease on `hold`, which is in force, is done. Resolves to whether it still was ours. */
-  leave(hold: Hold): Promise<boolean> {
+  leave(hold: Hold): Promise<Leaving> {
     const lingerMs = hold.since + hold.request.atLeastMs - this.#keeping.env.now()
     if (lingerMs > 0 && !this.#closing) {
       this.#released(hold)
@@ -100,9 +103,7 @@ export class Line {
       this.#give(next, hold, { previous: null, handedOff: true })
       return Promise.resolve(true)
     }
-    return new Promise((resolve, reject) => {
-      this.#giveBack(hold, (result) => (result instanceof LockError ? reject(result) : resolve(result)))
-    })
+    return new Promise((resolve) => this.#giveBack(hold, resolve))
   }
 
   /** `hold` was lost; its holder knows already. */
@@ -114,10 +115,25 @@ export class Line {
     this.#proceed()
   }
 
+  /** `grant` was freed by force. */
+  evicted(grant: number): void {
+    if (this.#hold?.grant !== grant) return
+    this.#hold.lose(new LockError('LOCK_LOST', `"${this.key}" was freed by force`, { key: this.key }))
+  }
+
   /** The store says that the key may be free. */
   freed(): void {
     if (this.#phase === 'asking') this.#freedWhileAsking = true
     else if (this.#phase === 'sleeping') this.#ask()
+  }
+
+  /**
+   * A late grant to `owner`: whether this line still uses it. Then nobody may take it back: it is what
+   * we hold, or the next ask, made now, will find the key ours.
+   */
+  adopt(owner: string): boolean {
+    if (owner === this.#owner) this.freed()
+    return owner === this.#owner || owner === this.#hold?.claim.owner
   }
 
   /** Turns everyone away; ends for good once what is under way has settled. */
@@ -151,6 +167,7 @@ export class Line {
     const head = this.#waiters.first
     if (!head) return this.#rest()
     this.#setPhase('asking')
+    this.#askedAt = this.#keeping.env.now()
     this.#freedWhileAsking = false
     this.#owner ??= this.#keeping.env.newId()
     const { leaseMs, context } = head.request
@@ -174,7 +191,7 @@ export class Line {
     const hold = new Hold(this.#keeping, claim, asker.request, {
       number: answer.grant,
       sentAt,
-      stray: this.#strayLeaseMs > 0,
+      stray: this.#stray,
     })
     this.#newOwner()
     this.#heard(null)
@@ -208,7 +225,10 @@ export class Line {
   }
 
   #failed(asker: Waiter, ask: Ask, error: LockError, sentAt: number): void {
-    if (sentAt !== NEVER_SENT) this.#strayLeaseMs = Math.max(this.#strayLeaseMs, ask.leaseMs)
+    if (sentAt !== NEVER_SENT) {
+      const { asks, leaseMs } = this.#stray
+      this.#stray = { asks: asks + 1, leaseMs: Math.max(leaseMs, ask.leaseMs) }
+    }
     this.#unanswered(asker, error)
   }
 
@@ -230,7 +250,7 @@ export class Line {
 
   readonly #giveUp = (waiter: Waiter, why: 'timeout' | 'abort'): void => {
     const { journal } = this.#keeping
-    const fault = this.#fault ?? this.#silence()
+    const fault = this.#fault ?? this.#silence(waiter)
     if (why === 'timeout' && !fault) {
       this.#refuse(waiter)
     } else {
@@ -241,9 +261,10 @@ export class Line {
     if (this.#waiters.size === 0 && this.#phase === 'sleeping') this.#rest()
   }
 
-  /** The fault of a store that has not said a word since this line began to ask. */
-  #silence(): LockError | null {
-    if (this.#phase !== 'asking' || this.#denial) return null
+  /** The fault of a store that has not said a word for most of the wait. */
+  #silence(waiter: Waiter): LockError | null {
+    const silentMs = this.#keeping.env.now() - this.#askedAt
+    if (this.#phase !== 'asking' || this.#denial || silentMs < waiter.request.waitMs / 2) return null
     return new LockError('STORE_UNAVAILABLE', `the store gave no answer for "${this.key}" within the wait`, {
       key: this.key,
     })
@@ -280,21 +301,22 @@ export class Line {
     return suits && inSlice && hold.remainingMs >= leaseMs / 2
   }
 
-  #giveBack(hold: Hold, done?: (result: boolean | LockError) => void): void {
+  #giveBack(hold: Hold, done?: (result: Leaving) => void): void {
     const { lease } = hold
     const { compensation, journal } = this.#keeping
     hold.end()
     this.#setPhase('leaving')
     this.#keeping.releases.submit(hold.claim, (answer) => {
       this.#hold = null
+      const { asks, leaseMs } = hold.stray
       if (answer instanceof LockError) {
-        compensation.add(hold.claim, hold.leaseMs)
+        compensation.add(hold.claim, Math.max(hold.leaseMs, leaseMs), asks > 0)
         if (lease) this.#released(hold)
         this.#proceed()
         done?.(releaseFailed(this.key, answer))
         return
       }
-      if (hold.stray) compensation.add(hold.claim, hold.leaseMs)
+      if (asks > 0) compensation.add(hold.claim, leaseMs, asks > 1)
       if (lease && answer.released) this.#released(hold)
       else if (lease) journal.lost(lease, lostBeforeRelease(this.key))
       if (answer.wanted && !this.#closing) this.#wait('courteous', this.#courtesyMs(), () => this.#proceed(), false)
@@ -329,8 +351,9 @@ export class Line {
   #rest(): void {
     this.#setPhase('idle')
     this.#keeping.unwatch(this.key)
-    if (this.#owner !== null && this.#strayLeaseMs > 0) {
-      this.#keeping.compensation.add({ key: this.key, owner: this.#owner }, this.#strayLeaseMs)
+    const { asks, leaseMs } = this.#stray
+    if (this.#owner !== null && asks > 0) {
+      this.#keeping.compensation.add({ key: this.key, owner: this.#owner }, leaseMs, asks > 1)
     }
     this.#newOwner()
     this.#keeping.forget(this)
@@ -338,7 +361,7 @@ export class Line {
 
   #newOwner(): void {
     this.#owner = null
-    this.#strayLeaseMs = 0
+    this.#stray = NO_STRAY
   }
 
   #heard(denial: Denial | null): void {

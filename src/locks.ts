@@ -77,6 +77,7 @@ export class Locks {
     this.#env = env
     this.#settings = checked.settings
     this.#journal = new Journal(
+      env,
       new Stats(),
       this.#events,
       options.logger === undefined ? WARNINGS_ONLY : (options.logger ?? {}),
@@ -87,7 +88,7 @@ export class Locks {
       call: (target, asks) => target.acquire(asks),
       isAnswer: (answer) => (answer.granted ? isGrantNumber(answer.grant) : answer.granted === false),
       late: (ask, answer) => {
-        if (answer.granted) this.#compensation.add({ key: ask.key, owner: ask.owner }, ask.leaseMs)
+        if (answer.granted) this.#room.strayGrant({ key: ask.key, owner: ask.owner }, ask.leaseMs)
       },
     })
     const releases = new Batcher<Claim, ReleaseAnswer>(env, connection, {
@@ -133,6 +134,8 @@ export class Locks {
     lease.hasBody = true
     let result: T
     try {
+      // It may have been lost, or the client closed, between the grant and this line.
+      lease.assertHeld()
       result = await runInside(this, lease, body)
     } catch (error) {
       await lease.dispose()
@@ -172,7 +175,7 @@ export class Locks {
   }
 
   /**
-   * Frees a key whoever holds it. The holder learns of it at its next renewal and may be working
+   * Frees a key whoever holds it. A holder elsewhere learns of it at its next renewal and may work on
    * until then: only the fencing token protects the resource. With `grant` nothing happens unless
    * that grant is still in force. Resolves to what was removed, or null.
    */
@@ -185,7 +188,10 @@ export class Locks {
     }
     this.#assertOpen()
     const record = await this.#connection.ask((store) => store.evict(key, grant))
-    if (record) this.#journal.evicted(key, record)
+    if (record) {
+      this.#journal.evicted(key, record)
+      this.#room.evicted(record)
+    }
     return record
   }
 
@@ -257,10 +263,14 @@ export class Locks {
     const outer = enclosingLease(this, key)
     if (!outer) return this.#room.enter(key, request)
     if (!request.reentrant) {
+      this.#journal.stats.counters.failed += 1
       const message = `"${key}" is already held by the section around this call, which would wait for itself`
       throw new LockError('DEADLOCK', message, { key })
     }
-    if (!outer.held) throw outer.loss ?? lostBeforeRelease(key)
+    if (!outer.held) {
+      this.#journal.stats.counters.failed += 1
+      throw outer.loss ?? lostBeforeRelease(key)
+    }
     return outer.enter(request)
   }
 

@@ -41,15 +41,22 @@ export class Level {
     this.#outer = outer
   }
 
-  async enter(request: Request): Promise<Lease | Contention> {
-    const { key } = this.#outer
-    if (!this.#nested) return this.#admit()
-    if (request.waitMs === 0) return new Contention(0, null)
-    if (request.signal?.aborted) throw aborted(key, request.signal)
-    const waiter = new Waiter(this.#outer.env, request, (self, why) => {
+  enter(request: Request): Promise<Lease | Contention> {
+    const { env, journal, key } = this.#outer
+    if (!this.#nested) return Promise.resolve(this.#admit())
+    if (request.waitMs === 0) {
+      journal.timedOut(key, 0, null)
+      return Promise.resolve(new Contention(0, null))
+    }
+    const waiter = new Waiter(env, request, (self, why) => {
       this.#siblings.delete(self)
-      if (why === 'abort') self.fail(aborted(key, request.signal))
-      else self.refuse(new Contention(self.waitedMs, null))
+      if (why === 'abort') {
+        journal.stats.counters.aborted += 1
+        self.fail(aborted(key, request.signal))
+      } else {
+        journal.timedOut(key, self.waitedMs, null)
+        self.refuse(new Contention(self.waitedMs, null))
+      }
     })
     this.#siblings.push(waiter)
     return waiter.promise
@@ -80,6 +87,7 @@ export class Level {
   #turnAway(reason: LockError): void {
     for (let next = this.#siblings.first; next; next = this.#siblings.first) {
       this.#siblings.delete(next)
+      this.#outer.journal.stats.counters.failed += 1
       next.fail(reason)
     }
   }

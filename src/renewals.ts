@@ -8,6 +8,8 @@ import type { Renewal, RenewalAnswer } from './store.ts'
 /** Renewals due within this part of their interval go along with one that is due now. */
 const GATHER = 0.2
 const FIRST_RETRY_MS = 50
+/** Of one hold at once. A store slower than the lease would otherwise gather them without end. */
+const MAX_UNDER_WAY = 4
 
 /**
  * Keeps every hold alive: one heap, one timer, and what is due together goes in one call. A failure
@@ -53,6 +55,7 @@ export class Renewals {
   #renew(hold: Hold): void {
     // Due again before the answer: a call that hangs is overtaken, not waited for.
     this.#schedule.set(hold.renewal, this.#env.now() + intervalOf(hold) / 2)
+    if (hold.renewalsUnderWay >= MAX_UNDER_WAY) return
     this.#send(hold, hold.leaseMs, (error) => {
       // Not in the schedule: the hold ended, or is not to be renewed any more.
       if (!error || hold.renewal.slot < 0) return
@@ -67,7 +70,9 @@ export class Renewals {
     const { rotateMs } = hold.request
     const rotate = rotateMs > 0 && this.#env.now() - hold.rotatedAt >= rotateMs * (1 - GATHER)
     const renewal: Renewal = rotate ? { ...hold.claim, leaseMs, rotate } : { ...hold.claim, leaseMs }
+    hold.renewalsUnderWay += 1
     this.#batcher.submit(renewal, (answer, sentAt) => {
+      hold.renewalsUnderWay -= 1
       if (answer instanceof LockError) return done(answer)
       if (!answer.renewed) {
         const reason = gone(hold)

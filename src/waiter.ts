@@ -1,3 +1,4 @@
+import { onAbort } from './abort.ts'
 import type { Environment, Timer } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { Linked } from './fifo.ts'
@@ -29,7 +30,7 @@ export class Waiter implements Linked<Waiter> {
   conflicted = false
   readonly #env: Environment
   readonly #since: number
-  readonly #onAbort: (() => void) | null
+  readonly #stopListening: (() => void) | null
   #timer: Timer = null
   #waiting = true
   #resolve!: (outcome: Lease | Contention) => void
@@ -48,8 +49,7 @@ export class Waiter implements Linked<Waiter> {
     if (waitMs > 0 && waitMs !== Infinity) {
       this.#timer = env.setTimer(waitMs, () => giveUp(this, 'timeout'), false)
     }
-    this.#onAbort = signal ? () => giveUp(this, 'abort') : null
-    if (this.#onAbort) signal?.addEventListener('abort', this.#onAbort)
+    this.#stopListening = signal ? onAbort(signal, () => giveUp(this, 'abort')) : null
   }
 
   get waiting(): boolean {
@@ -80,7 +80,7 @@ export class Waiter implements Linked<Waiter> {
     this.#waiting = false
     if (this.#timer !== null) this.#env.clearTimer(this.#timer)
     this.#timer = null
-    if (this.#onAbort) this.request.signal?.removeEventListener('abort', this.#onAbort)
+    this.#stopListening?.()
   }
 }
 

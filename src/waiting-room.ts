@@ -1,9 +1,10 @@
 import type { LockError } from './errors.ts'
-import type { Hold } from './hold.ts'
+import type { Hold, Leaving } from './hold.ts'
+import { KeyMap } from './key-map.ts'
 import type { Lease } from './lease.ts'
 import { Line, type LineKeeping } from './line.ts'
 import type { Request } from './options.ts'
-import type { Watch } from './store.ts'
+import type { Claim, LockRecord, Watch } from './store.ts'
 import type { Contention } from './waiter.ts'
 
 /** What the room needs from outside; the rest of a line's keeping is the room itself. */
@@ -16,7 +17,7 @@ export type RoomKeeping = Omit<LineKeeping, 'leave' | 'lost' | 'push' | 'watch' 
  * the last one leaves. Also the place where word from the store finds the line it is for.
  */
 export class WaitingRoom {
-  readonly #lines = new Map<string, Line>()
+  readonly #lines = new KeyMap<Line>()
   readonly #keeping: LineKeeping
   readonly #openWatch: RoomKeeping['openWatch']
   #watch: Watch | null = null
@@ -28,11 +29,8 @@ export class WaitingRoom {
       ...keeping,
       leave: (hold) => this.#leave(hold),
       lost: (hold) => this.#lines.get(hold.claim.key)?.lost(hold),
-      push: () => this.#watch !== null,
-      watch: (key) => {
-        this.#watch ??= this.#openWatch((freed) => this.#lines.get(freed)?.freed())
-        this.#watch?.add(key)
-      },
+      push: () => this.#watching() !== null,
+      watch: (key) => this.#watching()?.add(key),
       unwatch: (key) => this.#watch?.delete(key),
       forget: (line) => this.#forget(line),
     }
@@ -53,20 +51,39 @@ export class WaitingRoom {
     return line.enter(request)
   }
 
+  /** A grant that came after its asker was told that the outcome is unknown. */
+  strayGrant(claim: Claim, leaseMs: number): void {
+    if (this.#lines.get(claim.key)?.adopt(claim.owner)) return
+    this.#keeping.compensation.add(claim, leaseMs)
+  }
+
+  /** A key was freed by force through this client: a holder in this process need not wait to hear of it. */
+  evicted(record: LockRecord): void {
+    this.#lines.get(record.key)?.evicted(record.grant)
+  }
+
   /** Bounded: by the limit of a store call, and by the lease of a body that does not stop. */
   async close(reason: LockError): Promise<void> {
-    for (const line of [...this.#lines.values()]) line.close(reason)
+    for (const line of this.#lines.values()) line.close(reason)
     if (this.#lines.size > 0) await new Promise<void>((resolve) => (this.#emptied = resolve))
     await this.#watch?.close()
     this.#watch = null
   }
 
-  async #leave(hold: Hold): Promise<boolean> {
-    const { key } = hold.claim
-    const line = this.#lines.get(key)
+  #leave(hold: Hold): Promise<Leaving> {
+    const line = this.#lines.get(hold.claim.key)
     if (hold.held && line) return line.leave(hold)
-    if (hold.mayBeAtStore) this.#keeping.compensation.add(hold.claim, hold.leaseMs)
-    return false
+    const { asks, leaseMs } = hold.stray
+    if (hold.mayBeAtStore || asks > 0) {
+      this.#keeping.compensation.add(hold.claim, Math.max(hold.leaseMs, leaseMs), asks > 0)
+    }
+    return Promise.resolve(false)
+  }
+
+  // Not before someone was denied a key: until then there is nothing to be woken for.
+  #watching(): Watch | null {
+    this.#watch ??= this.#openWatch((key) => this.#lines.get(key)?.freed())
+    return this.#watch
   }
 
   #forget(line: Line): void {

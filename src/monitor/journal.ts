@@ -1,3 +1,4 @@
+import type { Environment } from '../environment.ts'
 import { describeError, LockError } from '../errors.ts'
 import type { Events } from '../events.ts'
 import type { Denial, Holder, LockRecord } from '../store.ts'
@@ -10,6 +11,9 @@ export interface Logger {
   warn?(message: string): void
   error?(message: string): void
 }
+
+/** An incident is over when the store answers and has not failed for this long: some flicker. */
+const CALM_MS = 10_000
 
 /** A lease as far as reports are concerned. */
 interface Reported {
@@ -26,9 +30,12 @@ export class Journal {
   readonly stats: Stats
   readonly #events: Events
   readonly #logger: Logger
-  #storeDown = false
+  readonly #env: Environment
+  /** When the store last failed in the incident that is on; null while there is none. */
+  #lastFailureAt: number | null = null
 
-  constructor(stats: Stats, events: Events, logger: Logger) {
+  constructor(env: Environment, stats: Stats, events: Events, logger: Logger) {
+    this.#env = env
     this.stats = stats
     this.#events = events
     this.#logger = logger
@@ -115,8 +122,8 @@ export class Journal {
   storeAnswered(latencyMs: number): void {
     this.stats.counters.storeCalls += 1
     this.stats.storeLatency.record(latencyMs)
-    if (!this.#storeDown) return
-    this.#storeDown = false
+    if (this.#lastFailureAt === null || this.#env.now() - this.#lastFailureAt < CALM_MS) return
+    this.#lastFailureAt = null
     this.#log('info', 'the store answers again')
   }
 
@@ -124,8 +131,9 @@ export class Journal {
     this.stats.counters.storeCalls += 1
     this.stats.counters.storeFailures += 1
     // Once per incident: every waiter and every renewal fails while a store is down.
-    if (this.#storeDown) return
-    this.#storeDown = true
+    const known = this.#lastFailureAt !== null
+    this.#lastFailureAt = this.#env.now()
+    if (known) return
     this.#events.emit('error', { error })
     this.#log('warn', error.cause === undefined ? error.message : `${error.message}: ${describeError(error.cause)}`)
   }

@@ -1,3 +1,4 @@
+import { KeyMap } from '../key-map.ts'
 import type {
   Answer,
   Ask,
@@ -26,6 +27,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   return new MemoryStore(options.now ?? (() => performance.timeOrigin + performance.now()))
 }
 
+const MIN_SWEEP_SIZE = 1000
+
 interface Entry {
   owner: string
   holder: Holder
@@ -39,11 +42,12 @@ interface Entry {
 class MemoryStore implements Store {
   readonly name = 'memory'
   readonly #now: () => number
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new KeyMap<Entry>()
   readonly #watches = new Set<{ keys: Set<string>; onFreed: (key: string) => void }>()
   // The highest grant of any entry that was dropped. One number for all keys is enough for G3 and,
   // unlike a number per key, does not grow.
   #fence = 0
+  #sweepAtSize = MIN_SWEEP_SIZE
 
   constructor(now: () => number) {
     this.#now = now
@@ -80,7 +84,7 @@ class MemoryStore implements Store {
 
   async list(query: ListQuery): Promise<LockPage> {
     const now = this.#now()
-    const keys = [...this.#entries.keys()].filter((key) => matches(key, query)).sort(byCodePoint)
+    const keys = this.#entries.keys().filter((key) => matches(key, query)).sort(byCodePoint)
     const locks: LockRecord[] = []
     for (const key of keys) {
       const entry = this.#entries.get(key)
@@ -123,6 +127,7 @@ class MemoryStore implements Store {
       return { granted: true, grant: entry.grant, previous: null }
     }
     const grant = mint(Math.max(this.#fence, entry?.grant ?? 0), now)
+    if (!entry && this.#entries.size >= this.#sweepAtSize) this.#sweep(now)
     this.#entries.set(ask.key, {
       owner: ask.owner,
       holder: ask.holder,
@@ -135,14 +140,27 @@ class MemoryStore implements Store {
     return { granted: true, grant, previous: entry?.holder ?? null }
   }
 
+  /** Drops leases that ran out and that nobody came for. Rare enough to cost nothing per lock. */
+  #sweep(now: number): void {
+    for (const key of this.#entries.keys()) {
+      const entry = this.#entries.get(key)
+      if (entry && entry.expiresAt <= now) this.#drop(key, entry)
+    }
+    this.#sweepAtSize = Math.max(MIN_SWEEP_SIZE, 2 * this.#entries.size)
+  }
+
+  #drop(key: string, entry: Entry): void {
+    this.#entries.delete(key)
+    this.#fence = Math.max(this.#fence, entry.grant)
+  }
+
   #held(claim: Claim, now: number): Entry | undefined {
     const entry = this.#entries.get(claim.key)
     return entry && entry.owner === claim.owner && entry.expiresAt > now ? entry : undefined
   }
 
   #free(key: string, entry: Entry): void {
-    this.#entries.delete(key)
-    this.#fence = Math.max(this.#fence, entry.grant)
+    this.#drop(key, entry)
     if (!entry.wanted) return
     for (const watch of this.#watches) {
       if (watch.keys.has(key)) watch.onFreed(key)
