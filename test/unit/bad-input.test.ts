@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest'
+import { createLocks, type LocksOptions, memoryStore, type UsingOptions } from '../../src/index.ts'
+import { world } from './support/world.ts'
+
+const body = (): void => {}
+
+describe('bad keys are INVALID_LOCK_KEY at the call', () => {
+  const bad: [name: string, key: unknown, says: RegExp][] = [
+    ['empty', '', /not be empty/],
+    ['a number', 42, /must be a string, not number/],
+    ['null', null, /not null/],
+    ['undefined', undefined, /not undefined/],
+    ['an array', ['a'], /not an array/],
+    ['with a newline', 'a\nb', /control character/],
+    ['with NUL', 'a\0b', /control character/],
+    ['with a C1 control', 'a\u0085b', /control character/],
+    ['with half a surrogate pair', 'a\ud83d', /surrogate/],
+    ['of 513 bytes', 'x'.repeat(513), /513 bytes .* 512/],
+    ['of 171 three-byte characters', '界'.repeat(171), /513 bytes/],
+  ]
+  it.each(bad)('%s', async (_name, key, says) => {
+    const { store, locks } = world()
+    for (const call of [
+      () => locks.acquire(key as string),
+      () => locks.tryAcquire(key as string),
+      () => locks.using(key as string, body),
+      () => locks.inspect(key as string),
+      () => locks.forceRelease(key as string),
+    ]) {
+      await expect(call()).rejects.toMatchObject({ code: 'INVALID_LOCK_KEY', message: expect.stringMatching(says) })
+    }
+    expect(store.calls).toEqual([])
+    await locks.close()
+  })
+
+  it('a lease instead of a key: the message names the key', async () => {
+    const { locks } = world()
+    const lease = await locks.acquire('stock:42')
+    await expect(locks.acquire(lease as never)).rejects.toMatchObject({
+      code: 'INVALID_LOCK_KEY',
+      message: expect.stringContaining('"stock:42"'),
+    })
+    await locks.close()
+  })
+
+  it('keys of 512 bytes, of emoji, spaces, quotes and names of Object.prototype are fine', async () => {
+    const { locks } = world()
+    for (const key of ['x'.repeat(512), '😀'.repeat(128), ' ', `"'\`;--`, '__proto__', 'constructor', '0', '{a}%_*']) {
+      await expect(locks.using(key, (lease) => lease.key)).resolves.toBe(key)
+    }
+    await locks.close()
+  })
+})
+
+describe('bad options are INVALID_OPTION at the call', () => {
+  const bad: [options: object, says: RegExp][] = [
+    [{ lease: -1 }, /lease: -1 is too short; it must be at least 50 ms/],
+    [{ lease: 49 }, /at least 50 ms/],
+    [{ lease: Number.NaN }, /lease: NaN is not a duration/],
+    [{ lease: '5 parsecs' }, /'5 parsecs' is not a duration.*'30s'/],
+    [{ lease: '10' }, /'10' is not a duration/],
+    [{ lease: '-5s' }, /'-5s' is not a duration/],
+    [{ lease: '1e9s' }, /not a duration/],
+    [{ lease: Infinity }, /too long/],
+    [{ lease: '9999h' }, /too long/],
+    [{ lease: null }, /null is not a duration/],
+    [{ lease: {} }, /not a duration/],
+    [{ wait: -1 }, /wait: -1 is too short/],
+    [{ wait: 'soon' }, /not a duration/],
+    [{ ttl: 5 }, /using: unknown option 'ttl'; known are lease, /],
+    [{ renew: 1 }, /renew: give true or false/],
+    [{ reentrant: 'no' }, /reentrant/],
+    [{ signal: {} }, /signal: give an AbortSignal/],
+    [{ onLost: 'shrug' }, /onLost: give 'throw' or 'ignore'/],
+    [{ context: () => {} }, /context/],
+    [{ context: 1n }, /context/],
+    [{ context: 'x'.repeat(5000) }, /context: at most 4096 bytes/],
+    [{ rotateToken: '16s' }, /rotateToken: the lease \(30000 ms\) must be at least twice as long as 16000 ms/],
+    [{ rotateToken: '1s', renew: false }, /rotateToken.*renew: true/],
+    [{ atLeast: '31s' }, /atLeast: it must not be longer than the lease/],
+  ]
+  it.each(bad)('%o', async (options, says) => {
+    const { store, locks } = world()
+    const failing = locks.using('k', options as UsingOptions, body)
+    await expect(failing).rejects.toMatchObject({ code: 'INVALID_OPTION', message: expect.stringMatching(says) })
+    expect(store.calls).toEqual([])
+    await locks.close()
+  })
+
+  it('options must be an object, and using needs a body', async () => {
+    const { locks } = world()
+    for (const options of [5, 'x', [], null]) {
+      await expect(locks.acquire('k', options as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    }
+    await expect(locks.using('k', {} as never)).rejects.toMatchObject({ code: 'INVALID_OPTION', message: /function/ })
+    await expect(locks.using('k', undefined as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    await locks.close()
+  })
+
+  it('tryAcquire takes no wait, and says what to use', async () => {
+    const { locks } = world()
+    await expect(locks.tryAcquire('k', { wait: 5 } as never)).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringContaining('tryAcquire never waits, use acquire'),
+    })
+    await locks.close()
+  })
+
+  const badClients: [options: object, says: RegExp][] = [
+    [{ servise: 'x' }, /createLocks: unknown option 'servise'/],
+    [{ service: '' }, /service/],
+    [{ service: 5 }, /service/],
+    [{ instance: 'a\nb' }, /instance/],
+    [{ callTimeout: 0 }, /callTimeout/],
+    [{ logger: 'loud' }, /logger/],
+    [{ logger: {} }, /logger/],
+    [{ poll: { min: 0 } }, /poll.min/],
+    [{ poll: { min: '1s', max: '1ms' } }, /max must not be smaller than min/],
+    [{ poll: { every: 5 } }, /unknown option 'every'/],
+  ]
+  it.each(badClients)('createLocks with %o', (options, says) => {
+    expect(() => createLocks(memoryStore(), options as LocksOptions)).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringMatching(says) }),
+    )
+  })
+
+  it('createLocks without a store, or with a URL of an unknown scheme', () => {
+    for (const [store, says] of [
+      [undefined, /memoryStore\(\)/],
+      [{}, /has no open, acquire/],
+      ['', /no scheme/],
+      ['./locks.db', /no scheme/],
+      ['cassandra://secret@host', /'cassandra:' is unknown; known are memory:, sqlite:/],
+      ['__proto__:x', /unknown|no scheme/],
+      ['constructor:x', /unknown/],
+    ] as const) {
+      expect(() => createLocks(store as never)).toThrow(
+        expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringMatching(says) }),
+      )
+    }
+    expect(() => createLocks('cassandra://secret@host')).not.toThrow(/secret/)
+  })
+
+  it('list, forceRelease, configure, on and tokenFor check what they get', async () => {
+    const { locks } = world()
+    for (const options of [{ limit: 0 }, { limit: 1001 }, { limit: 1.5 }, { prefix: 5 }, { cursor: 'x' }]) {
+      await expect(locks.list(options as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    }
+    await expect(locks.forceRelease('k', { grant: 0 })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    await expect(locks.forceRelease('k', { token: 5 } as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    expect(() => locks.configure({ lease: 1 })).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+    expect(() => locks.configure({ service: 'x' } as never)).toThrow(/unknown option 'service'/)
+    expect(() => locks.on('granded' as never, body)).toThrow(/unknown event 'granded'/)
+    expect(() => locks.on('granted', null as never)).toThrow(/must be a function/)
+    const lease = await locks.acquire('k')
+    expect(() => lease.tokenFor('other')).toThrow(expect.objectContaining({ code: 'LOCK_NOT_HELD' }))
+    await expect(lease.extend('soon' as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    await locks.close()
+  })
+})
+
+describe('good options', () => {
+  it('durations in every unit', async () => {
+    const { locks } = world()
+    for (const [lease, ms] of [['250ms', 250], ['1.5s', 1500], ['5m', 300_000], ['1h', 3_600_000], [75, 75]] as const) {
+      await locks.using('k', { lease }, () => {})
+      const held = await locks.acquire('k', { lease })
+      expect((await locks.inspect('k'))?.leaseMs).toBe(ms)
+      await held.release()
+    }
+    await locks.close()
+  })
+
+  it('configure changes the defaults of later acquisitions only', async () => {
+    const { locks } = world({ lease: '10s' })
+    const before = await locks.acquire('a')
+    locks.configure({ lease: '20s', poll: { max: '2s' } })
+    const after = await locks.acquire('b')
+    expect([before.remainingMs, after.remainingMs]).toEqual([9_500, 19_000])
+    await locks.close()
+  })
+
+  it('the holder is shown with service, instance and context', async () => {
+    const { locks, other } = world()
+    await locks.acquire('text', { context: 'nightly report' })
+    await locks.acquire('json', { context: { job: 7 } })
+    const two = other()
+    const { locks: held } = await two.list({ prefix: '' })
+    expect(held.map(({ key, holder }) => [key, holder.service, holder.instance, holder.context])).toEqual([
+      ['json', 'one', 'one', '{"job":7}'],
+      ['text', 'one', 'one', 'nightly report'],
+    ])
+    await locks.close()
+    await two.close()
+  })
+
+  it('createLocks takes a URL', async () => {
+    const locks = createLocks('memory:')
+    await expect(locks.using('k', (lease) => lease.held)).resolves.toBe(true)
+    expect((await locks.health()).store).toBe('memory')
+    await locks.close()
+  })
+})

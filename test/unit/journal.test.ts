@@ -1,0 +1,162 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { LockEvent } from '../../src/index.ts'
+import { track, world } from './support/world.ts'
+
+afterEach(() => vi.restoreAllMocks())
+
+function recorder(): { lines: string[]; logger: Record<'debug' | 'info' | 'warn', (line: string) => void> } {
+  const lines: string[] = []
+  const at = (level: string) => (line: string) => void lines.push(`${level} ${line}`)
+  return { lines, logger: { debug: at('debug'), info: at('info'), warn: at('warn') } }
+}
+
+describe('events', () => {
+  it('tell the life of a lock', async () => {
+    const { time, locks, other } = world({ lease: '2s', wait: '1s' })
+    const two = other()
+    const seen: unknown[] = []
+    const names: LockEvent[] = ['granted', 'released', 'lost', 'timeout', 'conflict', 'evicted']
+    for (const name of names) locks.on(name, (event) => seen.push([name, { ...event, token: 0n }]))
+    const theirs = await two.acquire('k', { lease: '10s' })
+    void track(locks.acquire('k'))
+    await time.advance(1_000)
+    await theirs.release()
+    await time.advance(100)
+    const mine = await locks.acquire('k')
+    await time.advance(50)
+    await mine.release()
+    await two.acquire('k')
+    await locks.forceRelease('k')
+    expect(seen).toMatchObject([
+      ['conflict', { key: 'k', holder: { service: 'two' } }],
+      ['timeout', { key: 'k', waitedMs: 1_000, holder: { service: 'two' } }],
+      ['granted', { key: 'k', takenOver: false, previous: null, handedOff: false, waitedMs: 0 }],
+      ['released', { key: 'k', heldMs: 50 }],
+      ['evicted', { key: 'k', record: { holder: { service: 'two' } } }],
+    ])
+    await locks.close()
+    await two.close()
+  })
+
+  it('a listener that throws or rejects breaks nothing and is reported as an error', async () => {
+    const { time, locks } = world()
+    const errors: unknown[] = []
+    locks.on('granted', () => {
+      throw new Error('sync')
+    })
+    locks.on('granted', (async () => Promise.reject(new Error('async'))) as never)
+    locks.on('error', ({ error }) => {
+      errors.push((error.cause as Error).message)
+      throw new Error('worse')
+    })
+    await expect(locks.using('k', () => 1)).resolves.toBe(1)
+    await time.settle()
+    expect(errors).toEqual(['sync', 'async'])
+    await locks.close()
+  })
+
+  it('off stops one listener, once, and not its twin', async () => {
+    const { locks } = world()
+    let calls = 0
+    const listener = (): void => void (calls += 1)
+    const off = locks.on('granted', listener)
+    locks.on('granted', listener)
+    off()
+    off()
+    await locks.using('k', () => {})
+    expect(calls).toBe(1)
+    await locks.close()
+  })
+})
+
+describe('logging', () => {
+  it('says whether a key was free or taken over, who holds it and until when, and why it was lost', async () => {
+    const { lines, logger } = recorder()
+    const { time, store, locks, other } = world({ logger, lease: '2s' })
+    const two = other()
+    await two.acquire('k', { lease: '1s', renew: false, context: 'import' })
+    expect(await locks.tryAcquire('k')).toBeNull()
+    await time.advance(1_001)
+    await locks.acquire('k')
+    await locks.using('free', () => {})
+    store.mood.renew = 'fail'
+    await time.advance(2_000)
+    const log = lines.join('\n')
+    expect(log).toMatch(/debug holdfast: "k" is held by two two \(import\), for at most 1000 ms/)
+    expect(log).toMatch(/info holdfast: took "k" over from two two \(import\), whose lease had run out; token \d+/)
+    expect(log).toMatch(/debug holdfast: got "free", which was free/)
+    expect(log).toMatch(/warn holdfast: lost "k" after 1900 ms: no renewal was confirmed in time/)
+    expect(log).not.toContain('undefined')
+    await locks.close()
+    await two.close()
+  })
+
+  it('by default warns of a loss and of a store that is down, once per incident, and of nothing else', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const others = (['log', 'info', 'debug', 'error'] as const).map((level) => vi.spyOn(console, level))
+    const { time, store, locks } = world({ logger: undefined as never, lease: '2s' })
+    const { createLocks } = await import('../../src/locks.ts')
+    await locks.close()
+    const client = createLocks(store, { environment: time, lease: '2s' })
+    await client.acquire('a')
+    await client.acquire('b')
+    Object.assign(store.mood, { renew: 'fail', acquire: 'fail' })
+    void track(client.acquire('c', { wait: '1s' }))
+    await time.advance(10_000)
+    expect(warn.mock.calls.map(([line]) => String(line).replace(/ after .*/, ''))).toEqual([
+      'holdfast: the trial store failed: connection refused',
+      'holdfast: lost "a"',
+      'holdfast: lost "b"',
+    ])
+    for (const level of others) expect(level).not.toHaveBeenCalled()
+    await client.close()
+  })
+
+  it('a logger that throws breaks nothing', async () => {
+    const logger = {
+      debug() {
+        throw new Error('disk full')
+      },
+    }
+    const { locks } = world({ logger })
+    await expect(locks.using('k', () => 1)).resolves.toBe(1)
+    await locks.close()
+  })
+})
+
+describe('stats', () => {
+  it('every request ends in exactly one counter', async () => {
+    const { time, store, locks, other } = world({ wait: '1s' })
+    const two = other()
+    await two.acquire('busy')
+    const outcomes = [
+      locks.using('a', () => locks.using('a', () => {})),
+      locks.using('a', () => Promise.all([locks.using('a', () => {}), locks.using('a', () => {})])),
+      locks.acquire('busy'),
+      locks.tryAcquire('busy'),
+      locks.acquire('busy', { signal: AbortSignal.abort() }),
+      locks.using('d', () => locks.using('d', { reentrant: false }, () => {})),
+    ]
+    const settled = Promise.allSettled(outcomes)
+    await time.advance(1_000)
+    await settled
+    store.mood.acquire = 'fail'
+    const failing = track(locks.tryAcquire('c'))
+    await time.advance(100)
+    expect(failing.settled).toBe(true)
+    const { requests, granted, timedOut, aborted, failed, held, waiting, wait, hold } = locks.stats()
+    expect({ requests, granted, timedOut, aborted, failed, held, waiting }).toEqual({
+      requests: 11,
+      granted: 6,
+      timedOut: 2,
+      aborted: 1,
+      failed: 2,
+      held: 0,
+      waiting: 0,
+    })
+    expect([wait.count, hold.count]).toEqual([6, 3])
+    store.mood.acquire = 'work'
+    await locks.close()
+    await two.close()
+  })
+})
