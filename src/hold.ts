@@ -10,6 +10,9 @@ import type { Claim } from './store.ts'
 /** Whether the key was ours until it was left, or why the store could not be told. Never rejects. */
 export type Leaving = boolean | LockError
 
+/** Shared: while async contexts are tracked, a new promise is the dearest part of a hand-off. */
+export const LEFT: Promise<Leaving> = Promise.resolve(true)
+
 /** Asks whose outcome is unknown, and the longest lease among them. */
 export interface Stray {
   readonly asks: number

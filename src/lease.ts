@@ -3,7 +3,7 @@
 import type { Duration } from './duration.ts'
 import type { Environment } from './environment.ts'
 import { LockError } from './errors.ts'
-import type { Hold, Leaving } from './hold.ts'
+import { type Hold, LEFT, type Leaving } from './hold.ts'
 import type { Journal } from './monitor/journal.ts'
 import { checkLease, type Request } from './options.ts'
 import { Level } from './reentry.ts'
@@ -148,14 +148,11 @@ export class Lease {
   /** @internal Whether a body of `using` runs under it, which `close` then waits for. */
   hasBody = false
 
-  /** @internal As `release`, but quiet. False: the lease did not last until now. */
-  async dispose(): Promise<boolean> {
-    if (this.#end !== null) return true
+  /** @internal As `release`, unless that was done. Never rejects; a store that cannot be told is reported. */
+  dispose(): Promise<Leaving> {
+    if (this.#end !== null) return LEFT
     this.#end = 'disposed'
-    const left = await this.#leave()
-    if (!(left instanceof LockError)) return left
-    this.#hold.journal.fault(left)
-    return true
+    return this.#leave()
   }
 
   /** @internal */

@@ -4,7 +4,7 @@ import { NEVER_SENT } from './connection.ts'
 import type { Timer } from './environment.ts'
 import { LockError } from './errors.ts'
 import { Fifo } from './fifo.ts'
-import { deadlineOf, Hold, type HoldKeeping, type Leaving, type Stray } from './hold.ts'
+import { deadlineOf, Hold, type HoldKeeping, LEFT, type Leaving, type Stray } from './hold.ts'
 import { Lease } from './lease.ts'
 import type { Request, Settings } from './options.ts'
 import type { Answer, Ask, Claim, Denial, Grant, Holder, ReleaseAnswer } from './store.ts'
@@ -94,14 +94,14 @@ export class Line {
     if (lingerMs > 0 && !this.#closing) {
       this.#released(hold)
       this.#wait('lingering', lingerMs, () => this.#giveBack(hold), true)
-      return Promise.resolve(true)
+      return LEFT
     }
     const next = this.#waiters.first
     if (next && this.#mayHandOff(hold, next.request)) {
       this.#released(hold)
       hold.handOffs += 1
       this.#give(next, hold, { previous: null, handedOff: true })
-      return Promise.resolve(true)
+      return LEFT
     }
     return new Promise((resolve) => this.#giveBack(hold, resolve))
   }
@@ -184,7 +184,8 @@ export class Line {
     const claim = { key: ask.key, owner: ask.owner }
     if (env.now() >= deadlineOf(sentAt, ask.leaseMs)) {
       // Worth nothing any more. The store may think otherwise for a moment.
-      compensation.add(claim, ask.leaseMs)
+      const { asks, leaseMs } = this.#stray
+      compensation.add(claim, Math.max(ask.leaseMs, leaseMs), asks > 0)
       this.#newOwner()
       return this.#unanswered(asker, new LockError('STORE_UNAVAILABLE', 'the store answered after the lease was over'))
     }
@@ -313,7 +314,9 @@ export class Line {
         compensation.add(hold.claim, Math.max(hold.leaseMs, leaseMs), asks > 0)
         if (lease) this.#released(hold)
         this.#proceed()
-        done?.(releaseFailed(this.key, answer))
+        const failure = releaseFailed(this.key, answer)
+        journal.fault(failure)
+        done?.(failure)
         return
       }
       if (asks > 0) compensation.add(hold.claim, leaseMs, asks > 1)

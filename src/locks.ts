@@ -141,8 +141,8 @@ export class Locks {
       await lease.dispose()
       throw error
     }
-    const lasted = await lease.dispose()
-    if (!lasted && !request.ignoreLoss) throw lease.loss ?? lostBeforeRelease(key)
+    const left = await lease.dispose()
+    if (left === false && !request.ignoreLoss) throw lease.loss ?? lostBeforeRelease(key)
     return result
   }
 
