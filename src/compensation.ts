@@ -1,4 +1,5 @@
 import type { Batcher } from './batcher.ts'
+import type { Bid } from './bid.ts'
 import type { Environment } from './environment.ts'
 import { LockError } from './errors.ts'
 import { Entry, Schedule } from './schedule.ts'
@@ -10,10 +11,10 @@ const MAX_GAP_MS = 5000
 class Leftover {
   readonly claim: Claim
   readonly entry: Entry<Leftover> = new Entry(this)
-  leaseMs = 0
   until = 0
   gapMs = 0
   asking = false
+  /** Several calls may still arrive, each after the release that undid the one before. */
   lasting = false
 
   constructor(claim: Claim) {
@@ -41,21 +42,17 @@ export class Compensation {
     })
   }
 
-  /**
-   * `leaseMs`: how long the store would keep the key from now on, if it has it. `lasting`: several
-   * calls may still arrive, each after the release that undid the one before.
-   */
-  add(claim: Claim, leaseMs: number, lasting = false): void {
-    if (this.#closed) return
+  /** Does nothing if every call of the bid was answered. */
+  add({ claim, strays, longestMs }: Bid): void {
+    if (this.#closed || strays === 0) return
     let leftover = this.#leftovers.get(claim.owner)
     if (!leftover) {
       leftover = new Leftover(claim)
       this.#leftovers.set(claim.owner, leftover)
     }
-    leftover.lasting ||= lasting
-    leftover.leaseMs = Math.max(leftover.leaseMs, leaseMs)
-    leftover.until = this.#env.now() + leftover.leaseMs
-    leftover.gapMs = Math.min(FIRST_GAP_MS, leaseMs / 4)
+    leftover.lasting ||= strays > 1
+    leftover.until = Math.max(leftover.until, this.#env.now() + longestMs)
+    leftover.gapMs = Math.min(FIRST_GAP_MS, longestMs / 4)
     if (!leftover.asking) this.#attempt(leftover)
   }
 

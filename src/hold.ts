@@ -1,3 +1,4 @@
+import type { Bid } from './bid.ts'
 import type { Environment } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { Lease } from './lease.ts'
@@ -6,6 +7,7 @@ import type { Request } from './options.ts'
 import type { Renewals } from './renewals.ts'
 import { Entry, type Schedule } from './schedule.ts'
 import type { Claim } from './store.ts'
+import { TOKENS_PER_GRANT } from './token.ts'
 
 /** Whether the key was ours until it was left, or why the store could not be told. Never rejects. */
 export type Leaving = boolean | LockError
@@ -13,11 +15,8 @@ export type Leaving = boolean | LockError
 /** Shared: while async contexts are tracked, a new promise is the dearest part of a hand-off. */
 export const LEFT: Promise<Leaving> = Promise.resolve(true)
 
-/** Asks whose outcome is unknown, and the longest lease among them. */
-export interface Stray {
-  readonly asks: number
-  readonly leaseMs: number
-}
+/** For how long a process may pass a key on inside itself before others get a chance (G9). */
+const SLICE_MS = 100
 
 /** What every hold of one client shares. */
 export interface HoldKeeping {
@@ -36,7 +35,7 @@ export interface HoldKeeping {
  * face; several take turns on one hold by hand-off, and nested ones share it by re-entry.
  */
 export class Hold {
-  readonly claim: Claim
+  readonly bid: Bid
   readonly request: Request
   readonly since: number
   readonly renewal: Entry<Hold> = new Entry(this)
@@ -49,30 +48,29 @@ export class Hold {
   rotatedAt: number
   /** The outermost lease now in force. */
   lease: Lease | null = null
-  /** Lost without word from the store, which may have prolonged it just then. */
-  mayBeAtStore = false
-  /** Earlier asks of this owner that were never answered and may still arrive, after the release too. */
-  readonly stray: Stray
   readonly #keeping: HoldKeeping
   readonly #deadline: Entry<Hold> = new Entry(this)
   #state: 'held' | 'ended' | 'lost' = 'held'
 
   constructor(
     keeping: HoldKeeping,
-    claim: Claim,
+    bid: Bid,
     request: Request,
-    grant: { number: number; sentAt: number; stray: Stray },
+    grant: { readonly number: number; readonly sentAt: number },
   ) {
     this.#keeping = keeping
-    this.claim = claim
+    this.bid = bid
     this.request = request
     this.leaseMs = request.leaseMs
     this.grant = grant.number
-    this.stray = grant.stray
     this.since = keeping.env.now()
     this.rotatedAt = grant.sentAt
     keeping.deadlines.set(this.#deadline, deadlineOf(grant.sentAt, this.leaseMs))
     if (request.renew) keeping.renewals.add(this, grant.sentAt)
+  }
+
+  get claim(): Claim {
+    return this.bid.claim
   }
 
   get env(): Environment {
@@ -93,6 +91,21 @@ export class Hold {
     return this.#deadline.dueAt - this.env.now()
   }
 
+  /** Whether it can be passed on to `request`, and serve it as well as a grant of its own would. */
+  mayServe(request: Request): boolean {
+    const { leaseMs, renew, rotateMs, context } = this.request
+    const suits =
+      renew &&
+      request.renew &&
+      request.leaseMs === leaseMs &&
+      request.leaseMs === this.leaseMs &&
+      request.rotateMs === rotateMs &&
+      request.context === context &&
+      request.atLeastMs === 0
+    const inSlice = this.handOffs + 1 < TOKENS_PER_GRANT && this.env.now() - this.since < SLICE_MS
+    return suits && inSlice && this.remainingMs >= leaseMs / 2
+  }
+
   /** Counted from `sentAt`. Answers may come late and out of order: the deadline only ever moves on. */
   renewed(sentAt: number, leaseMs: number, grant: number): void {
     if (!this.held) return
@@ -106,7 +119,8 @@ export class Hold {
 
   /** The local deadline has come and the store has not confirmed a renewal in time. */
   expire(): void {
-    this.mayBeAtStore = true
+    // A renewal may have reached the store all the same.
+    this.bid.unanswered(this.leaseMs)
     this.lose(
       new LockError(
         'LOCK_LOST',

@@ -1,23 +1,16 @@
 import type { Batcher } from './batcher.ts'
+import { Bid } from './bid.ts'
 import type { Compensation } from './compensation.ts'
 import { NEVER_SENT } from './connection.ts'
 import type { Timer } from './environment.ts'
 import { LockError } from './errors.ts'
 import { Fifo } from './fifo.ts'
-import { deadlineOf, Hold, type HoldKeeping, LEFT, type Leaving, type Stray } from './hold.ts'
+import { deadlineOf, Hold, type HoldKeeping, LEFT, type Leaving } from './hold.ts'
 import { Lease } from './lease.ts'
 import type { Request, Settings } from './options.ts'
+import { Pace } from './pace.ts'
 import type { Answer, Ask, Claim, Denial, Grant, Holder, ReleaseAnswer } from './store.ts'
-import { TOKENS_PER_GRANT } from './token.ts'
 import { aborted, Contention, Waiter } from './waiter.ts'
-
-/** For how long a process may pass a key on inside itself before others get a chance (G9). */
-const SLICE_MS = 100
-const MAX_COURTESY_MS = 250
-/** Spreads the processes that wait for one lease to run out. */
-const EXPIRY_JITTER_MS = 5
-
-const NO_STRAY: Stray = { asks: 0, leaseMs: 0 }
 
 /** What the lines of one client share. */
 export interface LineKeeping extends HoldKeeping {
@@ -50,19 +43,18 @@ export class Line {
   #hold: Hold | null = null
   #timer: Timer = null
   #closing = false
-  /** The id of the next hold: kept over failed asks, so that a lost reply and its retry are one grant. */
-  #owner: string | null = null
-  /** The asks under `#owner` whose outcome is unknown. */
-  #stray: Stray = NO_STRAY
+  readonly #pace: Pace
+  /** What the next hold will be held under. */
+  #bid: Bid | null = null
   /** The last answer, if it was a denial, and the last fault, if nothing was heard since. */
   #denial: Denial | null = null
   #fault: LockError | null = null
-  #tries = 0
   #askedAt = 0
   #freedWhileAsking = false
 
   constructor(keeping: LineKeeping, key: string) {
     this.#keeping = keeping
+    this.#pace = new Pace(keeping.env, keeping.settings)
     this.key = key
   }
 
@@ -97,7 +89,7 @@ export class Line {
       return LEFT
     }
     const next = this.#waiters.first
-    if (next && this.#mayHandOff(hold, next.request)) {
+    if (next && hold.mayServe(next.request)) {
       this.#released(hold)
       hold.handOffs += 1
       this.#give(next, hold, { previous: null, handedOff: true })
@@ -111,7 +103,7 @@ export class Line {
     if (hold !== this.#hold) return
     this.#hold = null
     // Nobody is left to release it, and a renewal may just have prolonged it.
-    if (this.#closing) this.#keeping.compensation.add(hold.claim, hold.leaseMs)
+    if (this.#closing) this.#keeping.compensation.add(hold.bid)
     this.#proceed()
   }
 
@@ -132,8 +124,9 @@ export class Line {
    * we hold, or the next ask, made now, will find the key ours.
    */
   adopt(owner: string): boolean {
-    if (owner === this.#owner) this.freed()
-    return owner === this.#owner || owner === this.#hold?.claim.owner
+    const asking = owner === this.#bid?.claim.owner
+    if (asking) this.freed()
+    return asking || owner === this.#hold?.claim.owner
   }
 
   /** Turns everyone away; ends for good once what is under way has settled. */
@@ -169,39 +162,39 @@ export class Line {
     this.#setPhase('asking')
     this.#askedAt = this.#keeping.env.now()
     this.#freedWhileAsking = false
-    this.#owner ??= this.#keeping.env.newId()
+    const bid = (this.#bid ??= new Bid({ key: this.key, owner: this.#keeping.env.newId() }))
     const { leaseMs, context } = head.request
-    const ask: Ask = { key: this.key, owner: this.#owner, leaseMs, holder: this.#keeping.holder(context) }
+    const ask: Ask = { ...bid.claim, leaseMs, holder: this.#keeping.holder(context) }
     this.#keeping.acquires.submit(ask, (answer, sentAt) => {
-      if (answer instanceof LockError) this.#failed(head, ask, answer, sentAt)
-      else if (answer.granted) this.#granted(head, ask, answer, sentAt)
-      else this.#denied(head, answer)
+      if (answer instanceof LockError) {
+        if (sentAt !== NEVER_SENT) bid.unanswered(leaseMs)
+        this.#failed(head, answer)
+      } else if (answer.granted) {
+        this.#granted(head, bid, answer, sentAt)
+      } else {
+        this.#denied(head, answer)
+      }
     })
   }
 
-  #granted(asker: Waiter, ask: Ask, answer: Grant, sentAt: number): void {
-    const { env, compensation } = this.#keeping
-    const claim = { key: ask.key, owner: ask.owner }
-    if (env.now() >= deadlineOf(sentAt, ask.leaseMs)) {
+  #granted(asker: Waiter, bid: Bid, answer: Grant, sentAt: number): void {
+    const { leaseMs } = asker.request
+    this.#bid = null
+    if (this.#keeping.env.now() >= deadlineOf(sentAt, leaseMs)) {
       // Worth nothing any more. The store may think otherwise for a moment.
-      const { asks, leaseMs } = this.#stray
-      compensation.add(claim, Math.max(ask.leaseMs, leaseMs), asks > 0)
-      this.#newOwner()
-      return this.#unanswered(asker, new LockError('STORE_UNAVAILABLE', 'the store answered after the lease was over'))
+      bid.unanswered(leaseMs)
+      this.#keeping.compensation.add(bid)
+      this.#failed(asker, new LockError('STORE_UNAVAILABLE', 'the store answered after the lease was over'))
+      return
     }
-    const hold = new Hold(this.#keeping, claim, asker.request, {
-      number: answer.grant,
-      sentAt,
-      stray: this.#stray,
-    })
-    this.#newOwner()
+    const hold = new Hold(this.#keeping, bid, asker.request, { number: answer.grant, sentAt })
     this.#heard(null)
     this.#keeping.unwatch(this.key)
     this.#hold = hold
     this.#setPhase('held')
     // The asker may be gone. What it asked for goes to the next in line, if it suits, or back.
     const next = this.#waiters.first
-    if (next && (next === asker || this.#mayHandOff(hold, next.request))) {
+    if (next && (next === asker || hold.mayServe(next.request))) {
       this.#give(next, hold, { previous: answer.previous, handedOff: false })
     } else {
       this.#giveBack(hold)
@@ -216,24 +209,11 @@ export class Line {
     }
     if (asker.waiting && asker.request.waitMs === 0) this.#refuse(asker)
     if (this.#freedWhileAsking || this.#waiters.size === 0) return this.#proceed()
-    const { env } = this.#keeping
-    const { pollMinMs, pollMaxMs } = this.#keeping.settings()
     this.#keeping.watch(this.key)
-    const poll = this.#keeping.push() ? pollMaxMs : Math.min(pollMinMs * 2 ** this.#tries, pollMaxMs)
-    this.#tries += 1
-    const pollMs = poll * (0.5 + env.random() / 2)
-    this.#sleep(Math.min(pollMs, denial.retryInMs + env.random() * EXPIRY_JITTER_MS))
+    this.#sleep(this.#pace.afterDenial(denial, this.#keeping.push()))
   }
 
-  #failed(asker: Waiter, ask: Ask, error: LockError, sentAt: number): void {
-    if (sentAt !== NEVER_SENT) {
-      const { asks, leaseMs } = this.#stray
-      this.#stray = { asks: asks + 1, leaseMs: Math.max(leaseMs, ask.leaseMs) }
-    }
-    this.#unanswered(asker, error)
-  }
-
-  #unanswered(asker: Waiter, error: LockError): void {
+  #failed(asker: Waiter, error: LockError): void {
     this.#denial = null
     this.#fault = error
     // Only a store that is out of reach may come back; a wrong option stays wrong.
@@ -243,21 +223,22 @@ export class Line {
       this.#keeping.journal.stats.counters.failed += 1
       asker.fail(error)
     }
-    const { pollMinMs, pollMaxMs } = this.#keeping.settings()
-    const backoff = Math.min(pollMinMs * 2 ** this.#tries, pollMaxMs)
-    this.#tries += 1
-    this.#sleep(backoff * (0.5 + this.#keeping.env.random() / 2))
+    this.#sleep(this.#pace.afterFault())
   }
 
   readonly #giveUp = (waiter: Waiter, why: 'timeout' | 'abort'): void => {
-    const { journal } = this.#keeping
+    const { counters } = this.#keeping.journal.stats
     const fault = this.#fault ?? this.#silence(waiter)
-    if (why === 'timeout' && !fault) {
-      this.#refuse(waiter)
-    } else {
+    if (why === 'abort') {
       this.#waiters.delete(waiter)
-      journal.stats.counters[why === 'abort' ? 'aborted' : 'failed'] += 1
-      waiter.fail(why === 'abort' || !fault ? aborted(this.key, waiter.request.signal) : fault)
+      counters.aborted += 1
+      waiter.fail(aborted(this.key, waiter.request.signal))
+    } else if (fault) {
+      this.#waiters.delete(waiter)
+      counters.failed += 1
+      waiter.fail(fault)
+    } else {
+      this.#refuse(waiter)
     }
     if (this.#waiters.size === 0 && this.#phase === 'sleeping') this.#rest()
   }
@@ -287,21 +268,6 @@ export class Line {
     waiter.give(lease)
   }
 
-  /** Whether `hold` can serve `request` as well as a grant of its own could. */
-  #mayHandOff(hold: Hold, request: Request): boolean {
-    const { leaseMs, renew, rotateMs, context } = hold.request
-    const suits =
-      renew &&
-      request.renew &&
-      request.leaseMs === leaseMs &&
-      request.leaseMs === hold.leaseMs &&
-      request.rotateMs === rotateMs &&
-      request.context === context &&
-      request.atLeastMs === 0
-    const inSlice = hold.handOffs + 1 < TOKENS_PER_GRANT && this.#keeping.env.now() - hold.since < SLICE_MS
-    return suits && inSlice && hold.remainingMs >= leaseMs / 2
-  }
-
   #giveBack(hold: Hold, done?: (result: Leaving) => void): void {
     const { lease } = hold
     const { compensation, journal } = this.#keeping
@@ -309,9 +275,9 @@ export class Line {
     this.#setPhase('leaving')
     this.#keeping.releases.submit(hold.claim, (answer) => {
       this.#hold = null
-      const { asks, leaseMs } = hold.stray
+      if (answer instanceof LockError) hold.bid.unanswered(hold.leaseMs)
+      compensation.add(hold.bid)
       if (answer instanceof LockError) {
-        compensation.add(hold.claim, Math.max(hold.leaseMs, leaseMs), asks > 0)
         if (lease) this.#released(hold)
         this.#proceed()
         const failure = releaseFailed(this.key, answer)
@@ -319,10 +285,9 @@ export class Line {
         done?.(failure)
         return
       }
-      if (asks > 0) compensation.add(hold.claim, leaseMs, asks > 1)
       if (lease && answer.released) this.#released(hold)
       else if (lease) journal.lost(lease, lostBeforeRelease(this.key))
-      if (answer.wanted && !this.#closing) this.#wait('courteous', this.#courtesyMs(), () => this.#proceed(), false)
+      if (answer.wanted && !this.#closing) this.#pause()
       else this.#proceed()
       done?.(answer.released)
     })
@@ -333,11 +298,10 @@ export class Line {
     hold.lease = null
   }
 
-  /** Long enough for a message to reach another waiter and its ask to reach the store. */
-  #courtesyMs(): number {
-    const { pollMinMs, pollMaxMs } = this.#keeping.settings()
-    if (!this.#keeping.push()) return pollMaxMs / 2
-    return Math.min(Math.max(4 * this.#keeping.latencyMs(), pollMinMs), MAX_COURTESY_MS)
+  // Kept up although nobody waits here: one task that comes back at once would shut the others out.
+  #pause(): void {
+    const ms = this.#pace.courtesy(this.#keeping.push(), this.#keeping.latencyMs())
+    this.#wait('courteous', ms, () => this.#proceed(), false)
   }
 
   #proceed(): void {
@@ -354,22 +318,14 @@ export class Line {
   #rest(): void {
     this.#setPhase('idle')
     this.#keeping.unwatch(this.key)
-    const { asks, leaseMs } = this.#stray
-    if (this.#owner !== null && asks > 0) {
-      this.#keeping.compensation.add({ key: this.key, owner: this.#owner }, leaseMs, asks > 1)
-    }
-    this.#newOwner()
+    if (this.#bid) this.#keeping.compensation.add(this.#bid)
+    this.#bid = null
     this.#keeping.forget(this)
-  }
-
-  #newOwner(): void {
-    this.#owner = null
-    this.#stray = NO_STRAY
   }
 
   #heard(denial: Denial | null): void {
     this.#denial = denial
-    if (this.#fault || !denial) this.#tries = 0
+    if (this.#fault || !denial) this.#pace.restart()
     this.#fault = null
   }
 

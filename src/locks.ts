@@ -88,7 +88,7 @@ export class Locks {
       call: (target, asks) => target.acquire(asks),
       isAnswer: (answer) => (answer.granted ? isGrantNumber(answer.grant) : answer.granted === false),
       late: (ask, answer) => {
-        if (answer.granted) this.#room.strayGrant({ key: ask.key, owner: ask.owner }, ask.leaseMs)
+        if (answer.granted) this.#room.strayGrant(ask)
       },
     })
     const releases = new Batcher<Claim, ReleaseAnswer>(env, connection, {

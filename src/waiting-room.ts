@@ -1,10 +1,11 @@
+import { Bid } from './bid.ts'
 import type { LockError } from './errors.ts'
 import type { Hold, Leaving } from './hold.ts'
 import { KeyMap } from './key-map.ts'
 import type { Lease } from './lease.ts'
 import { Line, type LineKeeping } from './line.ts'
 import type { Request } from './options.ts'
-import type { Claim, LockRecord, Watch } from './store.ts'
+import type { Ask, LockRecord, Watch } from './store.ts'
 import type { Contention } from './waiter.ts'
 
 /** What the room needs from outside; the rest of a line's keeping is the room itself. */
@@ -52,9 +53,11 @@ export class WaitingRoom {
   }
 
   /** A grant that came after its asker was told that the outcome is unknown. */
-  strayGrant(claim: Claim, leaseMs: number): void {
-    if (this.#lines.get(claim.key)?.adopt(claim.owner)) return
-    this.#keeping.compensation.add(claim, leaseMs)
+  strayGrant({ key, owner, leaseMs }: Ask): void {
+    if (this.#lines.get(key)?.adopt(owner)) return
+    const bid = new Bid({ key, owner })
+    bid.unanswered(leaseMs)
+    this.#keeping.compensation.add(bid)
   }
 
   /** A key was freed by force through this client: a holder in this process need not wait to hear of it. */
@@ -73,10 +76,7 @@ export class WaitingRoom {
   #leave(hold: Hold): Promise<Leaving> {
     const line = this.#lines.get(hold.claim.key)
     if (hold.held && line) return line.leave(hold)
-    const { asks, leaseMs } = hold.stray
-    if (hold.mayBeAtStore || asks > 0) {
-      this.#keeping.compensation.add(hold.claim, Math.max(hold.leaseMs, leaseMs), asks > 0)
-    }
+    this.#keeping.compensation.add(hold.bid)
     return Promise.resolve(false)
   }
 

@@ -108,7 +108,13 @@ class MemoryStore implements Store {
     const watch = { keys: new Set<string>(), onFreed }
     this.#watches.add(watch)
     return {
-      add: (key) => void watch.keys.add(key),
+      add: (key) => {
+        watch.keys.add(key)
+        // It may have come free between its denial and now.
+        queueMicrotask(() => {
+          if (!this.#entries.get(key) && watch.keys.has(key) && this.#watches.has(watch)) onFreed(key)
+        })
+      },
       delete: (key) => void watch.keys.delete(key),
       close: async () => void this.#watches.delete(watch),
     }
