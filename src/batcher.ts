@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import type { Connection, Settle } from './connection.ts'
 import type { Environment, Timer } from './environment.ts'
 import { LockError } from './errors.ts'
@@ -114,13 +115,13 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
   }
 
   #answer(answers: readonly (O | Fault)[], i: number, item: I): O | LockError {
-    const answer = answers[i]
-    if (answer === undefined || answer === null) {
+    const answer = Array.isArray(answers) ? (answers as readonly (O | Fault)[])[i] : undefined
+    if (typeof answer !== 'object' || answer === null) {
       return this.#connection.asLockError(new Error(`no answer for "${item.key}"`))
     }
     if ('error' in answer) return this.#connection.asLockError(answer.error)
     if (this.#step.isAnswer(answer)) return answer
-    return this.#connection.asLockError(new Error(`a wrong answer for "${item.key}": ${JSON.stringify(answer)}`))
+    return this.#connection.asLockError(new Error(`a wrong answer for "${item.key}": ${inspect(answer)}`))
   }
 
   #late(batch: readonly Pending<I, O>[], answers: readonly (O | Fault)[]): void {

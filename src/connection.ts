@@ -26,6 +26,7 @@ export class Connection {
   readonly #load: () => Promise<Store>
   #loaded: Store | null = null
   #ready: Store | null = null
+  #loading: Promise<Store> | null = null
   #opening: Promise<Store> | null = null
   #closed = false
   /** Ends each call under way; nothing of it may be left after `close`. */
@@ -55,7 +56,7 @@ export class Connection {
 
   /** `settle` runs exactly once, within the limit; `late` if an answer comes after that. */
   call<T>(step: (store: Store) => Promise<T>, settle: Settle<T>, late?: (result: T) => void): void {
-    if (this.#closed) return this.#env.defer(() => settle(this.#unavailable('was closed'), NEVER_SENT))
+    if (this.#closed) return this.#env.defer(() => settle(closedDuringCall(), NEVER_SENT))
     let sentAt = NEVER_SENT
     let settled = false
     let opening: Promise<Store> | null = null
@@ -63,8 +64,8 @@ export class Connection {
       settled = true
       this.#underWay.delete(finish)
       this.#env.clearTimer(timer)
-      if (result instanceof LockError) this.#journal.storeFailed(result)
-      else this.#answered(sentAt)
+      if (!(result instanceof LockError)) this.#answered(sentAt)
+      else if (!this.#closed) this.#journal.storeFailed(result)
       settle(result, sentAt)
     }
     const timer = this.#env.setTimer(
@@ -126,17 +127,12 @@ export class Connection {
   }
 
   async close(): Promise<void> {
-    // Opening cannot be called off; let it end, within the limit, so that what it opened is closed.
-    if (this.#opening) await this.#within(() => this.#opening)
     this.#closed = true
-    for (const end of this.#underWay) end(this.#unavailable('was closed'))
-    const store = this.#loaded
+    for (const end of this.#underWay) end(closedDuringCall())
+    // Opening cannot be called off. Let it end, within the limit; past that it closes what it opened.
+    if (this.#opening) await this.#within(() => this.#opening)
     this.#ready = null
-    this.#loaded = null
-    if (!store) return
-    const clients = (clientsOf.get(store) ?? 1) - 1
-    clientsOf.set(store, clients)
-    if (clients === 0) await this.#within(() => store.close())
+    if (this.#loaded) await this.#within(() => this.#release())
   }
 
   #open(): Promise<Store> {
@@ -150,16 +146,39 @@ export class Connection {
   }
 
   async #openNow(): Promise<Store> {
-    const store = this.#loaded ?? (await this.#load())
-    if (!this.#loaded) this.#retain(store)
+    const store = this.#loaded ?? (await this.#loadOnce())
     await store.open()
-    this.#ready = store
+    if (!this.#closed) this.#ready = store
+    else if (!clientsOf.get(store)) await store.close()
     return store
+  }
+
+  #loadOnce(): Promise<Store> {
+    this.#loading ??= this.#load().then(
+      (store) => {
+        if (!this.#closed) this.#retain(store)
+        return store
+      },
+      (error: unknown) => {
+        this.#loading = null
+        throw error
+      },
+    )
+    return this.#loading
   }
 
   #retain(store: Store): void {
     this.#loaded = store
     clientsOf.set(store, (clientsOf.get(store) ?? 0) + 1)
+  }
+
+  async #release(): Promise<void> {
+    const store = this.#loaded
+    this.#loaded = null
+    if (!store) return
+    const clients = (clientsOf.get(store) ?? 1) - 1
+    clientsOf.set(store, clients)
+    if (clients === 0) await store.close()
   }
 
   #answered(sentAt: number): void {
@@ -194,4 +213,8 @@ export class Connection {
       this.#env.clearTimer(timer)
     }
   }
+}
+
+function closedDuringCall(): LockError {
+  return new LockError('CLOSED', 'the client was closed before the store answered')
 }

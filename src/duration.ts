@@ -31,7 +31,8 @@ export function checkDuration(value: unknown, limits: DurationLimits): number {
   if (ms > MAX_TIMER_MS) {
     throw invalid(`${limits.name}: ${show(value)} is too long; the limit is ${MAX_TIMER_MS} ms, about 24 days`)
   }
-  return ms
+  // Stores count in whole milliseconds.
+  return Math.ceil(ms)
 }
 
 function parse(value: unknown): number | undefined {

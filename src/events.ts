@@ -1,4 +1,5 @@
 import { LockError } from './errors.ts'
+import { runOutside } from './section.ts'
 import type { Holder, LockRecord } from './store.ts'
 
 /** What `locks.on` reports. Each fires after the fact; no listener can change what happens. */
@@ -69,13 +70,17 @@ export class Events {
   }
 
   emit<E extends LockEvent>(event: E, payload: LockEvents[E]): void {
-    for (const listener of this.#listeners.get(event) ?? []) {
-      try {
-        const result: unknown = (listener as LockListener<E>)(payload)
-        if (result instanceof Promise) result.catch((error: unknown) => this.#broken(event, error))
-      } catch (error) {
-        this.#broken(event, error)
-      }
+    // A copy: those added by a listener hear of the next event, not of this one.
+    const listeners = [...(this.#listeners.get(event) ?? [])] as LockListener<E>[]
+    if (listeners.length > 0) runOutside(() => listeners.forEach((listener) => this.#tell(event, listener, payload)))
+  }
+
+  #tell<E extends LockEvent>(event: E, listener: LockListener<E>, payload: LockEvents[E]): void {
+    try {
+      const result: unknown = listener(payload)
+      if (result instanceof Promise) result.catch((error: unknown) => this.#broken(event, error))
+    } catch (error) {
+      this.#broken(event, error)
     }
   }
 

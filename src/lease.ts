@@ -7,6 +7,7 @@ import { type Hold, LEFT, type Leaving } from './hold.ts'
 import type { Journal } from './monitor/journal.ts'
 import { checkLease, type Request } from './options.ts'
 import { Level } from './reentry.ts'
+import { runOutside } from './section.ts'
 import { tokenOf } from './token.ts'
 import type { Contention } from './waiter.ts'
 
@@ -81,7 +82,8 @@ export class Lease {
   /** Throws LOCK_LOST or LOCK_NOT_HELD unless the lease is in force. */
   assertHeld(): void {
     if (this.held) return
-    throw this.#loss ?? this.#notHeld('it was released')
+    // Disposed with a notice: released by `close`, before its holder came to use it.
+    throw this.#loss ?? (this.#end === 'disposed' ? this.#notice : null) ?? this.#notHeld('it was released')
   }
 
   /**
@@ -160,7 +162,7 @@ export class Lease {
     if (this.#loss || this.#end !== null) return
     this.#finish()
     this.#loss = reason
-    this.#controller?.abort(reason)
+    this.#abort(reason)
     this.#level?.end(reason)
     if (!this.#outer) this.#hold.journal.lost(this, reason)
   }
@@ -168,7 +170,7 @@ export class Lease {
   /** @internal Asks the holder to stop, while the lease is still in force. */
   notify(reason: LockError): void {
     this.#notice ??= reason
-    this.#controller?.abort(reason)
+    this.#abort(reason)
     this.#level?.notify(reason)
   }
 
@@ -196,6 +198,12 @@ export class Lease {
       return Promise.resolve(held)
     }
     return this.#hold.leave()
+  }
+
+  // Its listeners are foreign code.
+  #abort(reason: LockError): void {
+    const controller = this.#controller
+    if (controller) runOutside(() => controller.abort(reason))
   }
 
   #finish(): void {

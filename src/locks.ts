@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { isAnswer, isGrantNumber, isReleaseAnswer, isRenewalAnswer } from './answers.ts'
 import { Batcher } from './batcher.ts'
 import { Compensation } from './compensation.ts'
 import { Connection } from './connection.ts'
@@ -28,12 +29,11 @@ import {
   type TryOptions,
   type UsingOptions,
 } from './options.ts'
-import { enclosingLease, runInside } from './reentry.ts'
 import { Renewals } from './renewals.ts'
 import { Schedule } from './schedule.ts'
+import { enclosingLease, runInside } from './section.ts'
 import type { Answer, Ask, Claim, LockPage, LockRecord, ReleaseAnswer, Renewal, RenewalAnswer, Store } from './store.ts'
 import { storeLoader } from './store-url.ts'
-import { isGrantNumber } from './token.ts'
 import { aborted, Contention } from './waiter.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
@@ -86,18 +86,18 @@ export class Locks {
     this.#connection = connection
     const acquires = new Batcher<Ask, Answer>(env, connection, {
       call: (target, asks) => target.acquire(asks),
-      isAnswer: (answer) => (answer.granted ? isGrantNumber(answer.grant) : answer.granted === false),
+      isAnswer,
       late: (ask, answer) => {
         if (answer.granted) this.#room.strayGrant(ask)
       },
     })
     const releases = new Batcher<Claim, ReleaseAnswer>(env, connection, {
       call: (target, claims) => target.release(claims),
-      isAnswer: (answer) => typeof answer.released === 'boolean',
+      isAnswer: isReleaseAnswer,
     })
     const renewals = new Batcher<Renewal, RenewalAnswer>(env, connection, {
       call: (target, claims) => target.renew(claims),
-      isAnswer: (answer) => (answer.renewed ? isGrantNumber(answer.grant) : answer.renewed === false),
+      isAnswer: isRenewalAnswer,
     })
     this.#compensation = new Compensation(env, releases)
     this.#renewals = new Renewals(env, renewals)
@@ -230,7 +230,8 @@ export class Locks {
    * or key. It takes at most as long as a lease and a few store calls.
    */
   close(): Promise<void> {
-    this.#closed ??= this.#close()
+    // Closed from now on, also for a listener that closing itself calls.
+    this.#closed ??= Promise.resolve().then(() => this.#close())
     return this.#closed
   }
 

@@ -1,32 +1,8 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { LockError } from './errors.ts'
 import { Fifo } from './fifo.ts'
 import type { Lease } from './lease.ts'
 import type { Request } from './options.ts'
 import { aborted, Contention, Waiter } from './waiter.ts'
-
-/** The sections that the running code is inside of, innermost first. */
-interface Section {
-  readonly client: object
-  readonly lease: Lease
-  readonly outer: Section | undefined
-}
-
-const sections = new AsyncLocalStorage<Section>()
-
-/** Runs `body` so that code inside it, and what it starts, may enter the lease's key again. */
-export function runInside<T>(client: object, lease: Lease, body: (lease: Lease) => T): T {
-  return sections.run({ client, lease, outer: sections.getStore() }, body, lease)
-}
-
-/** The innermost lease on `key` that this code runs inside of, unless its section has ended. */
-export function enclosingLease(client: object, key: string): Lease | null {
-  for (let section = sections.getStore(); section; section = section.outer) {
-    const { lease } = section
-    if (section.client === client && lease.key === key && !lease.ended) return lease
-  }
-  return null
-}
 
 /**
  * One level of re-entry. A lease admits one nested lease at a time: the same flow of calls enters at

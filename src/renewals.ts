@@ -41,9 +41,13 @@ export class Renewals {
   renewNow(hold: Hold, leaseMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#send(hold, leaseMs, (error) => {
-        if (error) return reject(error)
-        hold.leaseMs = leaseMs
-        resolve()
+        if (!error) {
+          hold.leaseMs = leaseMs
+          return resolve()
+        }
+        // The store may have done it all the same, and keep the key for longer than we know.
+        if (hold.held) hold.bid.unanswered(leaseMs)
+        reject(error)
       })
     })
   }
@@ -82,8 +86,8 @@ export class Renewals {
       hold.journal.renewed()
       hold.failures = 0
       hold.renewed(sentAt, leaseMs, answer.grant)
-      if (hold.renewal.slot >= 0) this.add(hold, sentAt)
       done(null)
+      if (hold.renewal.slot >= 0) this.add(hold, sentAt)
     })
   }
 }

@@ -20,7 +20,8 @@ export interface Store {
 
   /**
    * Grants each key that is free or whose lease has run out. The owner that already holds the key
-   * gets the same grant number and a fresh lease, so a caller whose reply was lost may ask again.
+   * gets the same grant number and a fresh lease, never a shorter one: a caller whose reply was lost
+   * may ask again, and a late copy of an ask may arrive at any time.
    * A denial notes that the key is wanted, until the next grant.
    */
   acquire(asks: readonly Ask[]): Promise<readonly (Answer | Fault)[]>
@@ -28,7 +29,7 @@ export interface Store {
   /** Prolongs leases. Never brings an expiry closer. A lease that has run out stays lost. */
   renew(renewals: readonly Renewal[]): Promise<readonly (RenewalAnswer | Fault)[]>
 
-  /** Frees keys that their owner still holds, and wakes those who want them. */
+  /** Frees keys of their owner, run out or not, and wakes those who want them. */
   release(claims: readonly Claim[]): Promise<readonly (ReleaseAnswer | Fault)[]>
 
   /** Held keys only, ordered by key where the server can; pages are cut at `limit`. */
@@ -42,8 +43,9 @@ export interface Store {
 
   /**
    * Push. Absent where the server has none; core then polls. `onFreed(key)` means "ask again now":
-   * it may come for no reason, and must come for every added key when messages may have been
-   * missed (after subscribing, after a reconnect). Core polls slowly behind it all the same.
+   * it may come for no reason, and must come for every added key when messages may have been missed:
+   * after subscribing, after a reconnect, and for a key that came free between its denial and `add`.
+   * Never from inside `add` itself. Core polls slowly behind it all the same.
    */
   watch?(onFreed: (key: string) => void): Watch
 
@@ -64,6 +66,7 @@ export interface Ask {
   readonly key: string
   /** Random, new for each grant. Proves ownership in `renew` and `release`. */
   readonly owner: string
+  /** Whole milliseconds. */
   readonly leaseMs: number
   readonly holder: Holder
 }

@@ -7,8 +7,3 @@ export const TOKENS_PER_GRANT = 1024
 export function tokenOf(grant: number, handOffs: number): bigint {
   return BigInt(grant) * BigInt(TOKENS_PER_GRANT) + BigInt(handOffs)
 }
-
-/** Whether a store's answer can be a grant number at all: anything else would break fencing. */
-export function isGrantNumber(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) > 0
-}

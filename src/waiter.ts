@@ -6,7 +6,7 @@ import type { Lease } from './lease.ts'
 import type { Request } from './options.ts'
 import type { Holder } from './store.ts'
 
-/** Not a fault: someone else has the key. `holder` is null if it is someone in this process. */
+/** Not a fault: someone else has the key. `holder` is null if nobody knows who, or a sibling has it. */
 export class Contention {
   readonly waitedMs: number
   readonly holder: Holder | null

@@ -1,6 +1,7 @@
 import type { Environment } from '../environment.ts'
 import { describeError, LockError } from '../errors.ts'
 import type { Events } from '../events.ts'
+import { runOutside } from '../section.ts'
 import type { Denial, Holder, LockRecord } from '../store.ts'
 import type { Stats } from './stats.ts'
 
@@ -147,7 +148,7 @@ export class Journal {
   // A logger is foreign code: it may throw, and must not break a lock by it.
   #log(level: 'debug' | 'info' | 'warn', message: string): void {
     try {
-      this.#logger[level]?.(`holdfast: ${message}`)
+      runOutside(() => this.#logger[level]?.(`holdfast: ${message}`))
     } catch {
       // There is nowhere left to report to.
     }

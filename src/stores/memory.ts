@@ -63,8 +63,8 @@ class MemoryStore implements Store {
   async renew(renewals: readonly Renewal[]): Promise<RenewalAnswer[]> {
     const now = this.#now()
     return renewals.map((renewal) => {
-      const entry = this.#held(renewal, now)
-      if (!entry) return { renewed: false }
+      const entry = this.#entries.get(renewal.key)
+      if (!entry || entry.owner !== renewal.owner || entry.expiresAt <= now) return { renewed: false }
       entry.expiresAt = Math.max(entry.expiresAt, now + renewal.leaseMs)
       entry.leaseMs = renewal.leaseMs
       if (renewal.rotate) entry.grant = mint(entry.grant, now)
@@ -75,10 +75,10 @@ class MemoryStore implements Store {
   async release(claims: readonly Claim[]): Promise<ReleaseAnswer[]> {
     const now = this.#now()
     return claims.map((claim) => {
-      const entry = this.#held(claim, now)
-      if (!entry) return { released: false, wanted: false }
+      const entry = this.#entries.get(claim.key)
+      if (!entry || entry.owner !== claim.owner) return { released: false, wanted: false }
       this.#free(claim.key, entry)
-      return { released: true, wanted: entry.wanted }
+      return { released: entry.expiresAt > now, wanted: entry.wanted }
     })
   }
 
@@ -158,11 +158,6 @@ class MemoryStore implements Store {
   #drop(key: string, entry: Entry): void {
     this.#entries.delete(key)
     this.#fence = Math.max(this.#fence, entry.grant)
-  }
-
-  #held(claim: Claim, now: number): Entry | undefined {
-    const entry = this.#entries.get(claim.key)
-    return entry && entry.owner === claim.owner && entry.expiresAt > now ? entry : undefined
   }
 
   #free(key: string, entry: Entry): void {

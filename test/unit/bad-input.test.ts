@@ -130,6 +130,8 @@ describe('bad options are INVALID_OPTION at the call', () => {
       [{}, /has no open, acquire/],
       ['', /no scheme/],
       ['./locks.db', /no scheme/],
+      ['sqlite://locks.db', /'sqlite:.\/locks.db'/],
+      ['memory:shared', /has no name/],
       ['cassandra://secret@host', /'cassandra:' is unknown; known are memory:, sqlite:/],
       ['__proto__:x', /unknown|no scheme/],
       ['constructor:x', /unknown/],

@@ -58,6 +58,10 @@ describe('Batcher', () => {
       null: null,
       malformed: { granted: true, grant: 'seven', previous: null },
       zero: { granted: true, grant: 0, previous: null },
+      bigint: { granted: true, grant: 5n, previous: null },
+      primitive: true,
+      vague: { granted: false, holder: { service: 'x' } },
+      nobody: { granted: false, retryInMs: 5, holder: null },
     }
     store.inner.acquire = async (asks) => {
       const answers = await acquire(asks)
@@ -73,6 +77,17 @@ describe('Batcher', () => {
     // What a malformed grant may have left is taken back.
     await time.advance(1_000)
     expect(await store.heldKeys()).toEqual(['a', 'b'])
+    await locks.close()
+  })
+
+  it('a store that answers with something else than a list breaks nothing', async () => {
+    const { time, store, locks } = world()
+    for (const answers of [undefined, null, 5, 'granted', { 0: { granted: true } }]) {
+      store.inner.acquire = async () => answers as never
+      const trying = track(locks.tryAcquire('k'))
+      await time.settle()
+      expect(trying.error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    }
     await locks.close()
   })
 

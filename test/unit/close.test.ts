@@ -89,6 +89,42 @@ describe('G12 nothing left', () => {
     expect(ran).toBe(false)
   })
 
+  it('nor does one granted just before close, although its caller has not come to run yet', async () => {
+    const { locks } = world()
+    let ran = false
+    locks.on('granted', () => void locks.close())
+    const section = track(locks.using('k', () => (ran = true)))
+    await locks.close()
+    expect(section.error).toMatchObject({ code: 'CLOSED' })
+    expect(ran).toBe(false)
+  })
+
+  it('closing is safe against what its own listeners do', async () => {
+    const { time, locks } = world()
+    const seen: unknown[] = []
+    const lease = await locks.acquire('k')
+    lease.signal.addEventListener('abort', () => {
+      seen.push(track(locks.acquire('other')), track(locks.close()))
+    })
+    await locks.close()
+    await time.settle()
+    expect(seen).toMatchObject([{ error: { code: 'CLOSED' } }, { settled: true }])
+    expect(time.timers).toBe(0)
+  })
+
+  it('a call caught by close ends with CLOSED, and is no incident of the store', async () => {
+    const warnings: string[] = []
+    const { time, store, locks } = world({ logger: { warn: (line) => warnings.push(line) } })
+    await locks.using('k', () => {})
+    store.mood.list = new Promise<void>((_, reject) => time.setTimer(100, () => reject(new Error('connection ended'))))
+    const listing = track(locks.list())
+    await time.settle()
+    await locks.close()
+    await time.advance(100)
+    expect(listing.error).toMatchObject({ code: 'CLOSED' })
+    expect(warnings).toEqual([])
+  })
+
   it('close is bounded although the store hangs', async () => {
     const { time, store, locks } = world({ callTimeout: '3s' })
     await locks.acquire('held')

@@ -55,6 +55,21 @@ describe('events', () => {
     await locks.close()
   })
 
+  it('a listener added by a listener hears of the next event', async () => {
+    const { locks } = world()
+    let calls = 0
+    const more = (): void => {
+      calls += 1
+      locks.on('granted', more)
+    }
+    locks.on('granted', more)
+    await locks.using('k', () => {})
+    expect(calls).toBe(1)
+    await locks.using('k', () => {})
+    expect(calls).toBe(3)
+    await locks.close()
+  })
+
   it('off stops one listener, once, and not its twin', async () => {
     const { locks } = world()
     let calls = 0

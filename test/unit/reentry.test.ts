@@ -83,6 +83,41 @@ describe('G10 re-entry', () => {
     await two.close()
   })
 
+  it('G10 foreign code that core calls from inside a section is not inside it', async () => {
+    const { time, locks } = world()
+    const entered: string[] = []
+    const enter = (who: string): void => {
+      void track(locks.using('k', { wait: '1m' }, () => entered.push(who)))
+    }
+    const logger = { debug: (line: string) => line.includes('released "log"') && enter('logger') }
+    const logging = world({ logger })
+    locks.on('granted', ({ key }) => key === 'inner' && enter('listener'))
+    await locks.using('k', async () => {
+      await locks.using('inner', () => {})
+      await time.settle()
+      expect(entered).toEqual([])
+    })
+    await time.settle()
+    expect(entered).toEqual(['listener'])
+    await logging.locks.close()
+    await locks.close()
+  })
+
+  it('G10 nor is a listener of a signal, whichever flow started the timer', async () => {
+    const { time, store, locks } = world({ lease: '1s' })
+    const seen: unknown[] = []
+    store.mood.renew = 'fail'
+    const section = locks.using('k', { lease: '1m' }, async () => {
+      const lost = await locks.acquire('lost')
+      lost.signal.addEventListener('abort', () => seen.push(track(locks.tryAcquire('k'))))
+      await time.advance(1_000)
+      await time.settle()
+    })
+    await section
+    expect(seen).toMatchObject([{ settled: true, value: null }])
+    await locks.close()
+  })
+
   it('a lease that outlives its section is dead, and a call from there queues like any other', async () => {
     const { time, locks } = world()
     const later = gate()
