@@ -1,0 +1,102 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, inject, it } from 'vitest'
+import { importsOf, moduleGraph } from './module-graph.ts'
+
+const { files, bare } = inject('packed')
+const installed = join(bare, 'node_modules', 'holdfast')
+const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
+  exports: Record<string, string | Record<'types' | 'default', string>>
+  dependencies?: Record<string, string>
+  peerDependencies: Record<string, string>
+  peerDependenciesMeta: Record<string, { optional?: boolean }>
+}
+const subpaths = Object.entries(manifest.exports)
+const modules = subpaths.flatMap(([subpath, target]) =>
+  typeof target === 'string' ? [] : [{ subpath, types: target.types, file: target.default }],
+)
+
+describe('the tarball', () => {
+  it('holds the built files, the licence, the readme and the changelog, and nothing else', () => {
+    const others = files.filter((file) => !/^dist\/.+\.(js|d\.ts)$/.test(file))
+    expect(others.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
+  })
+
+  it('holds no test of ours', () => {
+    expect(files.filter((file) => /\.(test|bench|setup)\.|simulation|fixture/.test(file))).toEqual([])
+  })
+
+  it('brings no other package along', () => {
+    expect(manifest.dependencies).toBeUndefined()
+    expect(readdirSync(join(bare, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
+      'holdfast',
+    ])
+  })
+
+  it('asks for a peer only as an option', () => {
+    for (const peer of Object.keys(manifest.peerDependencies)) {
+      expect(manifest.peerDependenciesMeta[peer]).toEqual({ optional: true })
+    }
+  })
+})
+
+describe('exports', () => {
+  it.each(modules)('$subpath is built, with its types', ({ types, file }) => {
+    expect(files).toContain(file.slice(2))
+    expect(files).toContain(types.slice(2))
+  })
+
+  it.each(modules)('$subpath can be imported and exports something', async ({ file }) => {
+    const module = (await import(pathToFileURL(join(installed, file)).href)) as object
+    expect(Object.keys(module)).not.toEqual([])
+  })
+
+  it('has a path for every store', () => {
+    const stores = files.flatMap((file) => /^dist\/stores\/(?:[^/]+|[^/]+\/index)\.js$/.exec(file) ?? [])
+    const exported = modules
+      .map(({ file }) => file.slice(2))
+      .filter((file) => file.startsWith('dist/stores/'))
+    expect(exported.sort()).toEqual(stores.sort())
+  })
+
+  it('keeps its own manifest readable', () => {
+    expect(manifest.exports['./package.json']).toBe('./package.json')
+  })
+})
+
+describe('imports', () => {
+  it.each(modules)('$subpath needs node: built-ins and nothing else', ({ file }) => {
+    const { packages } = moduleGraph(join(installed, file))
+    expect([...packages].filter((name) => !name.startsWith('node:'))).toEqual([])
+  })
+
+  it('no store but the memory store, and no test suite, is loaded before it is asked for', () => {
+    const reached = [...moduleGraph(join(installed, 'dist/index.js')).files].map((file) =>
+      relative(installed, file),
+    )
+    const others = reached.filter((file) => /dist\/(stores|testing|server|cli)\//.test(file))
+    expect(others).toEqual(['dist/stores/memory.js'])
+  })
+
+  it('every file is reached from an exported path', () => {
+    const reached = new Set(modules.flatMap(({ file }) => [...moduleGraph(join(installed, file)).files]))
+    const unreached = files.filter((file) => file.endsWith('.js') && !reached.has(join(installed, file)))
+    const empty = (file: string): boolean => readFileSync(join(installed, file), 'utf8') === 'export {};\n'
+    // A file of types alone has nothing to import; the suite starts `child.js` as a process of its own.
+    expect(unreached.filter((file) => !empty(file))).toEqual(['dist/testing/child.js'])
+  })
+
+  it('the declarations need no other package, not even the types of Node', () => {
+    const named = files
+      .filter((file) => file.endsWith('.d.ts'))
+      .flatMap((file) => importsOf(join(installed, file)).map((specifier) => ({ file, specifier })))
+    expect(named.filter(({ specifier }) => !specifier.startsWith('.'))).toEqual([])
+  })
+
+  it('a package loaded on demand is a declared peer', () => {
+    const loaded = modules.flatMap(({ file }) => [...moduleGraph(join(installed, file)).loaded])
+    const packages = loaded.filter((name) => !name.startsWith('.') && !name.startsWith('node:'))
+    for (const name of packages) expect(Object.keys(manifest.peerDependencies)).toContain(name)
+  })
+})

@@ -1,0 +1,31 @@
+import { defineConfig, type ViteUserConfig } from 'vitest/config'
+
+/** A project is a folder under test/. Projects run one after the other, in the order given here. */
+const projects = [
+  { name: 'unit', testTimeout: 5_000, maxWorkers: 2 },
+  // Starts processes of its own and measures leases in real time: one file at a time.
+  { name: 'conformance', testTimeout: 60_000, maxWorkers: 1 },
+  { name: 'simulation', testTimeout: 120_000, maxWorkers: 2 },
+  // Installs the packed tarball; the first run downloads the Node versions it is tried on.
+  { name: 'package', testTimeout: 300_000, maxWorkers: 2, globalSetup: './test/package/packed.setup.ts' },
+]
+
+const config: ViteUserConfig = defineConfig({
+  test: {
+    retry: 0,
+    maxConcurrency: 2,
+    projects: projects.map(({ name, ...test }, groupOrder) => ({
+      extends: true,
+      test: {
+        name,
+        include: [`test/${name}/**/*.test.ts`],
+        pool: 'forks',
+        hookTimeout: test.testTimeout,
+        sequence: { groupOrder },
+        ...test,
+      },
+    })),
+  },
+})
+
+export default config
