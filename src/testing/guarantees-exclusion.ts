@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { assertRising, LONG_MS } from './claims.ts'
+import type { Test } from './stage.ts'
+import { heldKeys } from './steps-list.ts'
+import { turn } from './timing.ts'
+
+const CLIENTS = 3
+const TASKS = 5
+const ROUNDS = 6
+
+export function exclusionGuarantees(test: Test): void {
+  test('G1 tasks of several clients never overlap, and lose no update', async (stage) => {
+    const all = await Promise.all(Array.from({ length: CLIENTS }, () => stage.locks()))
+    const tokens: bigint[] = []
+    let inside = 0
+    let count = 0
+    const work = async (client: number): Promise<void> => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        await all[client]?.using(stage.key(), async (lease) => {
+          inside += 1
+          assert.equal(inside, 1, 'two tasks hold the key at once')
+          tokens.push(lease.token)
+          const before = count
+          await turn()
+          count = before + 1
+          inside -= 1
+        })
+      }
+    }
+    await Promise.all(Array.from({ length: CLIENTS * TASKS }, (_, task) => work(task % CLIENTS)))
+    assert.equal(count, CLIENTS * TASKS * ROUNDS)
+    assertRising(tokens, 'G3: tokens in the order of holding')
+  })
+
+  test('G1 different keys do not wait for each other', async (stage) => {
+    const [a, b] = [await stage.locks(), await stage.locks()]
+    const held = await a.acquire(stage.key('one'))
+    assert.equal(await b.tryAcquire(stage.key('one')), null)
+    const other = await b.tryAcquire(stage.key('two'))
+    assert.ok(other, 'another key must be free')
+    assert.equal(await held.release(), true)
+    assert.equal(await other.release(), true)
+    assert.deepEqual(await heldKeys(stage, await stage.client()), [])
+  })
+
+  test('G3 tokens rise over hand-off, release, expiry and forced release', async (stage) => {
+    const [a, b] = [await stage.locks(), await stage.locks()]
+    const tokens: bigint[] = []
+    const note = async (lease: { token: bigint }): Promise<void> => void tokens.push(lease.token)
+    const key = stage.key()
+
+    // Three tasks of one client: the key is handed on inside it.
+    const together = [a.using(key, note), a.using(key, note), a.using(key, note)]
+    await Promise.all(together)
+    await b.using(key, note)
+
+    const left = await a.acquire(key, { lease: stage.settings.shortMs, renew: false })
+    await note(left)
+    const taken = await b.acquire(key)
+    await note(taken)
+
+    await a.forceRelease(key)
+    const next = await a.acquire(key)
+    await note(next)
+    assert.equal(await taken.release(), false, 'a lease that was forced out reports so')
+    assert.equal(await next.release(), true)
+    await (await stage.locks()).using(key, note)
+    assertRising(tokens, 'tokens in the order of holding')
+  })
+
+  test('G4 a late holder cannot release or prolong what its successor holds', async (stage) => {
+    const [a, b, c] = [await stage.locks(), await stage.locks(), await stage.locks()]
+    const late = await a.acquire(stage.key(), { lease: stage.settings.shortMs, renew: false })
+    const successor = await b.acquire(stage.key(), { lease: LONG_MS })
+    assertRising([late.token, successor.token], 'tokens over a take-over')
+    assert.equal(late.held, false, 'the late holder must know before its successor gets in')
+    await assert.rejects(late.extend(), { code: 'LOCK_LOST' })
+    assert.equal(await late.release(), false)
+    assert.equal(await c.tryAcquire(stage.key()), null)
+    assert.equal(successor.held, true)
+    assert.equal(await successor.release(), true)
+  })
+}
