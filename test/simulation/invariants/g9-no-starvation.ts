@@ -1,0 +1,86 @@
+import type { ReleaseAnswer } from '../../../src/store.ts'
+import type { Attempt } from '../attempt.ts'
+import type { NetworkFact } from '../facts.ts'
+import type { Call } from '../network.ts'
+import type { Invariant, Scene } from '../scene.ts'
+
+/** Hand-offs under one grant end after this long, so a grant lasts for this and one body more. */
+const LONGEST_SLICE_MS = 150
+
+/** A process keeps a key to itself for a bounded time, and lets others ask first when they want it. */
+export function noStarvation({ world, ledger, processes, fail }: Scene): Invariant {
+  const firstEntry = new Map<string, number>()
+  /** When a process learned that the key it gave back is wanted elsewhere. */
+  const gaveBack = new Map<string, number>()
+  const lost = new Set<string>()
+  /** The first release of each owner; later ones take back what may be left. */
+  const releases = new Map<string, { readonly call: Call; readonly sentAt: number }>()
+
+  return {
+    hear(fact) {
+      if (fact.is === 'entered' && !fact.attempt.reenters) checkSlice(fact.attempt, fact.token)
+      if (fact.is === 'told') lost.add(ledger.bookOf(fact.attempt)?.owner ?? '')
+      if (fact.is === 'sent' && fact.call.step === 'release') {
+        for (const { owner } of fact.call.items) {
+          if (!releases.has(owner)) releases.set(owner, { call: fact.call, sentAt: world.time })
+        }
+      }
+      if (fact.is === 'answered' && fact.call.step === 'release') hearReleases(fact)
+      if (fact.is === 'sent' && fact.call.step === 'acquire') {
+        for (const { key } of fact.call.items) checkCourtesy(fact.call.process, key)
+      }
+    },
+  }
+
+  function checkSlice(attempt: Attempt, token: bigint): void {
+    const owner = ledger.bookOf(attempt)?.owner ?? ''
+    const { process } = attempt
+    // Time that its own code lost counts for nothing: a slice is checked before, not after.
+    const clock = process.clockAt(process.time) - process.stalledMs
+    const first = firstEntry.get(owner)
+    if (first === undefined) firstEntry.set(owner, clock)
+    else if (clock - first > LONGEST_SLICE_MS) {
+      fail(
+        'G9',
+        `${attempt.name} got token ${token} by hand-off ${(clock - first).toFixed(1)} ms into the grant`,
+      )
+    }
+  }
+
+  function hearReleases({ call, answers }: NetworkFact & { is: 'answered' }): void {
+    const process = processes[call.process]
+    if (!process) return
+    call.items.forEach(({ key, owner }, i) => {
+      const first = releases.get(owner)
+      const tookMs = (process.time - (first?.sentAt ?? 0)) * process.plan.clockRate
+      // Past its limit an answer is not heard.
+      if (first?.call !== call || tookMs > process.plan.callTimeout - 2) return
+      const { released, wanted } = answers[i] as ReleaseAnswer
+      // Taking back what was lost, or nobody's, is no turn that was had.
+      const inHands = ledger.owners.get(owner)?.inHandsAt !== undefined
+      const hadTurn = inHands && !lost.has(owner)
+      if (released && wanted && hadTurn) gaveBack.set(`${call.process} ${key}`, process.time)
+    })
+  }
+
+  function checkCourtesy(index: number, key: string): void {
+    const process = processes[index]
+    const since = gaveBack.get(`${index} ${key}`)
+    if (!process || since === undefined) return
+    gaveBack.delete(`${index} ${key}`)
+    const { poll, clockRate } = process.plan
+    const least = Math.min(poll.min, poll.max / 2) - 1
+    const gapMs = (process.time - since) * clockRate
+    if (gapMs >= least) return
+    // One try does not wait, out of courtesy or otherwise.
+    const triesOnce = [...ledger.waiting].some(
+      (attempt) => attempt.process === process && attempt.key === key && attempt.waitMs === 0,
+    )
+    const wanters = [...ledger.waiting].filter((each) => each.process !== process && each.key === key)
+    if (triesOnce || wanters.length === 0) return
+    fail(
+      'G9',
+      `process ${index} asks for ${key} ${gapMs.toFixed(1)} ms after giving it back to those who want it`,
+    )
+  }
+}

@@ -1,0 +1,87 @@
+import { mutant } from './mutant.ts'
+import type { Mutant } from './mutant.ts'
+
+/** Waiting, handing on, entering again, giving others a turn. */
+export const QUEUE_MUTANTS: readonly Mutant[] = [
+  mutant(
+    'a waiter that was aborted stays in the queue',
+    'src/line.ts',
+    '      this.#waiters.delete(waiter)\n      counters.aborted += 1',
+    '      counters.aborted += 1',
+  ),
+  mutant(
+    'last come, first served',
+    'src/fifo.ts',
+    `    member.previous = this.#last
+    member.next = null
+    if (this.#last) this.#last.next = member
+    else this.first = member
+    this.#last = member`,
+    `    member.previous = null
+    member.next = this.first
+    if (this.first) this.first.previous = member
+    else this.#last = member
+    this.first = member`,
+  ),
+  mutant('every waiter asks the store', 'src/line.ts', 'if (free) this.#ask()', 'this.#ask()'),
+  mutant(
+    'a lost wake-up costs the whole lease: nobody polls behind the push',
+    'src/pace.ts',
+    'push ? this.#jitter(this.#settings().pollMaxMs) : this.#backoff()',
+    'push ? Infinity : this.#backoff()',
+  ),
+  mutant(
+    'hand-off without end',
+    'src/hold.ts',
+    'this.env.now() - this.since < SLICE_MS',
+    'this.env.now() - this.since < Infinity',
+  ),
+  mutant(
+    'no courtesy: a process asks again before those it gave the key back for',
+    'src/line.ts',
+    'if (answer.wanted && !this.#closing) this.#pause()',
+    'if (answer.wanted && this.#closing) this.#pause()',
+  ),
+  mutant(
+    'siblings are let in together',
+    'src/reentry.ts',
+    'if (!this.#nested) return Promise',
+    'if (request.reentrant) return Promise',
+  ),
+  mutant(
+    'a hold is handed to a waiter that asked for another lease',
+    'src/hold.ts',
+    'request.leaseMs === leaseMs &&\n      request.leaseMs === this.leaseMs &&',
+    '',
+  ),
+  mutant(
+    're-entry waits for itself',
+    'src/locks.ts',
+    'if (!outer) return',
+    'if (!outer || outer.held) return',
+  ),
+  mutant(
+    '`reentrant: false` enters again',
+    'src/locks.ts',
+    'if (!request.reentrant) {',
+    'if (!request.reentrant && key.length === 0) {',
+  ),
+  mutant(
+    'a late grant is dropped: its asker is gone and nobody gives the key back',
+    'src/line.ts',
+    '} else {\n      this.#giveBack(hold)\n    }',
+    '} else {\n      hold.stopRenewing()\n      this.#hold = null\n      this.#proceed()\n    }',
+  ),
+  mutant(
+    'a store that is down ends the wait at the first failure',
+    'src/line.ts',
+    "const lasting = error.code !== 'STORE_UNAVAILABLE'",
+    'const lasting = error.code.length > 0',
+  ),
+  mutant(
+    'the end of the wait is not noticed while an ask is under way',
+    'src/line.ts',
+    'const fault = this.#fault ?? this.#silence(waiter)',
+    "if (this.#phase === 'asking') return\n    const fault = this.#fault ?? this.#silence(waiter)",
+  ),
+]

@@ -1,0 +1,132 @@
+import { mutant } from './mutant.ts'
+import type { Mutant } from './mutant.ts'
+
+/** Batches, time limits, unknown outcomes, and what is left when all is over. */
+export const STORE_CALL_MUTANTS: readonly Mutant[] = [
+  mutant(
+    'anybody may release: the store does not look at the owner',
+    'test/simulation/model-store.ts',
+    `  release({ key, owner }: Claim): ReleaseAnswer {
+    const record = this.held(key)
+    if (record?.owner !== owner) {`,
+    `  release({ key, owner }: Claim): ReleaseAnswer {
+    const record = this.held(key)
+    if (!record) {`,
+  ),
+  mutant(
+    'an owner is used for more than one hold',
+    'src/line.ts',
+    'this.#bid = null\n    if (this.#keeping',
+    'if (this.#keeping',
+  ),
+  mutant(
+    'an ask with no answer is not taken back',
+    'src/line.ts',
+    'if (this.#bid) this.#keeping.compensation.add(this.#bid)\n',
+    '',
+  ),
+  mutant(
+    'a retry forgets the ask before it',
+    'src/line.ts',
+    'if (sentAt !== NEVER_SENT) bid.unanswered(leaseMs)\n',
+    'this.#bid = null\n',
+  ),
+  mutant(
+    'a release with no answer is not repeated',
+    'src/line.ts',
+    'if (answer instanceof LockError) hold.bid.unanswered(hold.leaseMs)\n',
+    '',
+  ),
+  mutant(
+    'what the store may have prolonged after a loss is not taken back',
+    'src/hold.ts',
+    'this.bid.unanswered(this.leaseMs)\n',
+    '',
+  ),
+  mutant(
+    'a leftover is released once and then forgotten',
+    'src/compensation.ts',
+    'if (undone || now',
+    'if (!undone || now',
+  ),
+  mutant(
+    'the late answer to an ask takes back what its retry got',
+    'src/waiting-room.ts',
+    'if (this.#lines.get(key)?.adopt(owner)) return\n',
+    '',
+  ),
+  mutant(
+    'a grant that came after its deadline is used',
+    'src/line.ts',
+    'if (this.#keeping.env.now() >= deadlineOf(sentAt, leaseMs)) {',
+    'if (this.#keeping.env.now() >= deadlineOf(sentAt, leaseMs) + 1e9) {',
+  ),
+  mutant(
+    'the answers of a batch are off by one',
+    'src/batcher.ts',
+    'const answer = answers[i]',
+    'const answer = answers[(i + 1) % answers.length]',
+  ),
+  mutant(
+    'a key stands twice in one batch',
+    'src/batcher.ts',
+    'if (batch.length === MAX_BATCH || keys.has(key))',
+    'if (batch.length === MAX_BATCH)',
+  ),
+  mutant(
+    'a call has no time limit',
+    'src/connection.ts',
+    'if (!settled) finish(this.#unavailable(`did not answer within',
+    'if (this.#closed) finish(this.#unavailable(`did not answer within',
+  ),
+  mutant(
+    'a failed call is an unhandled rejection',
+    'src/connection.ts',
+    'opening.then(send, fail)',
+    'opening.then(send)',
+  ),
+  mutant(
+    'an opening that hangs holds up every call for ever',
+    'src/connection.ts',
+    'if (this.#opening === opening) this.#opening = null\n        if (!settled)',
+    'if (!settled)',
+  ),
+  mutant(
+    'the time of day of the client is sent',
+    'src/line.ts',
+    'const ask: Ask = { ...bid.claim, leaseMs,',
+    'const ask: Ask = { ...bid.claim, leaseMs: leaseMs + this.#askedAt,',
+  ),
+  mutant(
+    'renewals pile up behind a slow store',
+    'src/renewals.ts',
+    'if (hold.renewalsUnderWay >= MAX_UNDER_WAY) return\n',
+    '',
+  ),
+  mutant('close leaves the timer of renewals', 'src/locks.ts', 'this.#renewals.close()\n', ''),
+  mutant('close leaves the timer of deadlines', 'src/locks.ts', 'this.#deadlines.close()\n', ''),
+  mutant(
+    'close leaves the timers of calls under way',
+    'src/connection.ts',
+    "for (const end of this.#underWay) end(this.#unavailable('was closed'))\n",
+    '',
+  ),
+  mutant('close leaves the subscription', 'src/waiting-room.ts', 'await this.#watch?.close()\n', ''),
+  {
+    bug: 'a late answer opens the store again after close',
+    changes: [
+      { file: 'src/compensation.ts', find: 'if (this.#closed || strays', replace: 'if (strays' },
+      {
+        file: 'src/connection.ts',
+        find: "if (this.#closed) return this.#env.defer(() => settle(this.#unavailable('was closed'), NEVER_SENT))\n",
+        replace: '',
+      },
+    ],
+  },
+  mutant(
+    'close leaves waiters waiting',
+    'src/line.ts',
+    'this.#closing = true\n    for (let waiter',
+    "this.#closing = true\n    if (this.#phase !== 'held') return\n    for (let waiter",
+  ),
+]
