@@ -1,0 +1,18 @@
+import type * as Holdfast from '../src/index.ts'
+import type * as Sqlite from '../src/stores/sqlite/index.ts'
+
+/**
+ * The package as it was built, under its own name. Not the source: tsx gives every function its name
+ * anew each time it is made, which can cost more than what is measured. The names are variables, so
+ * that types can be checked before anything was built.
+ */
+const core: string = 'holdfast'
+const sqlite: string = 'holdfast/sqlite'
+
+if (!new URL(import.meta.resolve(core)).pathname.endsWith('/dist/index.js')) {
+  throw new Error(`these are not the built files: ${import.meta.resolve(core)}`)
+}
+
+export const holdfast: typeof Holdfast = await import(core)
+
+export const importSqlite = (): Promise<typeof Sqlite> => import(sqlite)

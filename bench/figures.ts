@@ -1,0 +1,117 @@
+export const GROUPS = ['memory', 'sqlite', 'leases', 'heap'] as const
+export type Group = (typeof GROUPS)[number]
+
+export type Scenario =
+  | 'one-key'
+  | 'one-key-async-mutex'
+  | 'distinct-keys'
+  | 'distinct-keys-async-mutex'
+  | 'distinct-keys-sqlite'
+  | 'held-leases'
+  | 'held-leases-sqlite'
+  | 'waiting-for-one-key'
+  | 'waiting-for-many-keys'
+  | 'heap-of-held-leases'
+  | 'million-keys'
+
+/**
+ * One number that a scenario measures, under the name it has in the scenario's samples. Where those have
+ * `cpuUs` too, the processor time for each, it is shown beside.
+ */
+export interface Figure {
+  readonly name: string
+  readonly unit: string
+  readonly atLeast?: number
+  readonly atMost?: number
+}
+
+export interface Measurement {
+  readonly group: Group
+  readonly scenario: Scenario
+  readonly title: string
+  /** Each in a process of its own. */
+  readonly rounds: number
+  readonly figures: readonly Figure[]
+  /** The same work done by another library, to compare `perSecond` with. */
+  readonly peer?: { readonly scenario: Scenario; readonly name: string }
+}
+
+export const MEASUREMENTS: readonly Measurement[] = [
+  {
+    group: 'memory',
+    scenario: 'one-key',
+    title: 'One key, 50 tasks: `using` on the memory store',
+    rounds: 7,
+    figures: [{ name: 'perSecond', unit: 'sections/s', atLeast: 200_000 }],
+    peer: { scenario: 'one-key-async-mutex', name: 'async-mutex' },
+  },
+  {
+    group: 'memory',
+    scenario: 'distinct-keys',
+    title: 'Distinct keys, 100 tasks: `acquire` and `release` on the memory store',
+    rounds: 7,
+    figures: [{ name: 'perSecond', unit: 'pairs/s', atLeast: 200_000 }],
+    peer: { scenario: 'distinct-keys-async-mutex', name: 'async-mutex' },
+  },
+  {
+    group: 'sqlite',
+    scenario: 'distinct-keys-sqlite',
+    title: 'Distinct keys, 100 tasks: `acquire` and `release` on SQLite',
+    rounds: 7,
+    figures: [{ name: 'perSecond', unit: 'pairs/s', atLeast: 20_000 }],
+  },
+  {
+    group: 'leases',
+    scenario: 'held-leases',
+    title: '10,000 held leases of 30 s, renewed every 10 s, memory store',
+    rounds: 1,
+    figures: [
+      { name: 'calls', unit: 'store calls per 10 s', atMost: 20 },
+      { name: 'corePercent', unit: '% of a core', atMost: 2 },
+    ],
+  },
+  {
+    group: 'leases',
+    scenario: 'held-leases-sqlite',
+    title: '10,000 held leases of 30 s, renewed every 10 s, SQLite',
+    rounds: 1,
+    figures: [
+      { name: 'calls', unit: 'store calls per 10 s', atMost: 20 },
+      { name: 'corePercent', unit: '% of a core', atMost: 2 },
+    ],
+  },
+  {
+    group: 'heap',
+    scenario: 'waiting-for-one-key',
+    title: '10,000 tasks that wait in `using` for one key',
+    rounds: 3,
+    figures: [{ name: 'bytes', unit: 'bytes of heap each', atMost: 2048 }],
+  },
+  {
+    group: 'heap',
+    scenario: 'waiting-for-many-keys',
+    title: '10,000 tasks that wait in `using` for a key each, held elsewhere',
+    rounds: 3,
+    figures: [{ name: 'bytes', unit: 'bytes of heap each', atMost: 2048 }],
+  },
+  {
+    group: 'heap',
+    scenario: 'heap-of-held-leases',
+    title: '10,000 held leases, with what the memory store keeps of them',
+    rounds: 3,
+    figures: [{ name: 'bytes', unit: 'bytes of heap each', atMost: 3072 }],
+  },
+  {
+    group: 'heap',
+    scenario: 'million-keys',
+    title: '1,000,000 distinct keys one after the other, memory store',
+    rounds: 3,
+    figures: [
+      // Below a tenth of a byte per key: what the engine does on its own account.
+      { name: 'heapKiB', unit: 'KiB more heap', atMost: 100 },
+      { name: 'timers', unit: 'more timers', atMost: 0 },
+      { name: 'listeners', unit: 'more listeners', atMost: 0 },
+      { name: 'perSecond', unit: 'pairs/s' },
+    ],
+  },
+]

@@ -1,0 +1,48 @@
+import { writeFileSync } from 'node:fs'
+import { cpus, platform, release, totalmem } from 'node:os'
+import { cells, HEADER, type Row } from './summary.ts'
+
+const FILE = new URL('../docs/benchmarks.md', import.meta.url)
+
+/** Writes down what was measured, where and how. */
+export function record(rows: readonly Row[], comparisons: readonly string[], load: number): void {
+  const [cpu] = cpus()
+  const lines = [
+    '# Benchmarks',
+    '',
+    'Written by `npm run bench -- --record`, which builds the package and measures the built files. Each round',
+    'runs in a process of its own; the spread is from the lowest to the highest round. Rates are wall time;',
+    'the processor time beside them depends less on what else the machine does.',
+    '',
+    `- Date: ${new Date().toISOString().slice(0, 10)}`,
+    `- Processor: ${cpu?.model.trim() ?? 'unknown'}, ${cpus().length} cores`,
+    `- Memory: ${Math.round(totalmem() / 2 ** 30)} GiB`,
+    `- System: ${platform()} ${release()}, Node ${process.version}`,
+    `- Load when it began: ${load.toFixed(1)}`,
+    '',
+    ...markdown([HEADER, ...rows.map(cells)]),
+    '',
+    ...comparisons.map((line) => `- ${line}`),
+    '',
+    '## What is measured',
+    '',
+    '- **One key, 50 tasks.** Each task enters `using` again and again; the section yields once and checks that it',
+    '  is alone. async-mutex runs the same section in `runExclusive` of one mutex. It has no lease, no token, no',
+    '  time limit and no other process to think of.',
+    '- **Distinct keys, 100 tasks.** Each task takes a new key and gives it back. async-mutex has a mutex per key,',
+    '  made on demand and dropped after use.',
+    '- **10,000 held leases.** Taken evenly over 10 s, then kept for three periods of 10 s. Calls are counted at the',
+    '  store; processor time is that of the whole process, the embedded store included.',
+    '- **Heap.** `heapUsed` after forced collections, with 10,000 and with 20,000 of them; the difference by 10,000.',
+    '- **1,000,000 keys.** After 200,000 keys to warm up; heap after forced collections, live timers of the client,',
+    '  and listeners on the signal that every call was given and on the process.',
+    '',
+  ]
+  writeFileSync(FILE, lines.join('\n'))
+  console.log('\nwritten to docs/benchmarks.md')
+}
+
+function markdown([header = [], ...body]: readonly (readonly string[])[]): string[] {
+  const line = (row: readonly string[]): string => `| ${row.join(' | ')} |`
+  return [line(header), line(header.map(() => '---')), ...body.map(line)]
+}
