@@ -5,7 +5,8 @@ import type { Answer, Holder, ReleaseAnswer, RenewalAnswer } from './store.ts'
  * grant number that is not one would break fencing in silence.
  */
 export function isAnswer(answer: Answer): boolean {
-  if (answer.granted) return isGrantNumber(answer.grant) && (answer.previous === null || isHolder(answer.previous))
+  if (answer.granted)
+    return isGrantNumber(answer.grant) && (answer.previous === null || isHolder(answer.previous))
   return answer.granted === false && Number.isFinite(answer.retryInMs) && isHolder(answer.holder)
 }
 

@@ -29,7 +29,9 @@ export function checkDuration(value: unknown, limits: DurationLimits): number {
     throw invalid(`${limits.name}: ${show(value)} is too short; it must be at least ${limits.min} ms`)
   }
   if (ms > MAX_TIMER_MS) {
-    throw invalid(`${limits.name}: ${show(value)} is too long; the limit is ${MAX_TIMER_MS} ms, about 24 days`)
+    throw invalid(
+      `${limits.name}: ${show(value)} is too long; the limit is ${MAX_TIMER_MS} ms, about 24 days`,
+    )
   }
   // Stores count in whole milliseconds.
   return Math.ceil(ms)

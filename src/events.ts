@@ -50,9 +50,13 @@ export class Events {
 
   on<E extends LockEvent>(event: E, listener: LockListener<E>): () => void {
     if (!EVENTS.has(event)) {
-      throw new LockError('INVALID_OPTION', `on: unknown event '${String(event)}'; known are ${[...EVENTS].join(', ')}`)
+      throw new LockError(
+        'INVALID_OPTION',
+        `on: unknown event '${String(event)}'; known are ${[...EVENTS].join(', ')}`,
+      )
     }
-    if (typeof listener !== 'function') throw new LockError('INVALID_OPTION', 'on: the listener must be a function')
+    if (typeof listener !== 'function')
+      throw new LockError('INVALID_OPTION', 'on: the listener must be a function')
     // A wrapper of its own, so that a function added twice is called twice and removed one by one.
     const entry = (payload: LockEvents[E]): void => listener(payload)
     let listeners = this.#listeners.get(event)
@@ -72,7 +76,8 @@ export class Events {
   emit<E extends LockEvent>(event: E, payload: LockEvents[E]): void {
     // A copy: those added by a listener hear of the next event, not of this one.
     const listeners = [...(this.#listeners.get(event) ?? [])] as LockListener<E>[]
-    if (listeners.length > 0) runOutside(() => listeners.forEach((listener) => this.#tell(event, listener, payload)))
+    if (listeners.length > 0)
+      runOutside(() => listeners.forEach((listener) => this.#tell(event, listener, payload)))
   }
 
   #tell<E extends LockEvent>(event: E, listener: LockListener<E>, payload: LockEvents[E]): void {
@@ -91,6 +96,8 @@ export class Events {
   #broken(event: LockEvent, cause: unknown): void {
     // A listener of `error` that throws has nowhere left to be reported to.
     if (event === 'error') return
-    this.emit('error', { error: new LockError('INVALID_OPTION', `a listener of '${event}' threw`, { cause }) })
+    this.emit('error', {
+      error: new LockError('INVALID_OPTION', `a listener of '${event}' threw`, { cause }),
+    })
   }
 }

@@ -7,7 +7,14 @@ export { type Body, createLocks, type Health, type Locks } from './locks.ts'
 export type { HistogramSnapshot } from './monitor/histogram.ts'
 export type { Logger } from './monitor/journal.ts'
 export type { LockStats } from './monitor/stats.ts'
-export type { AcquireOptions, Defaults, ListOptions, LocksOptions, TryOptions, UsingOptions } from './options.ts'
+export type {
+  AcquireOptions,
+  Defaults,
+  ListOptions,
+  LocksOptions,
+  TryOptions,
+  UsingOptions,
+} from './options.ts'
 export type {
   Answer,
   Ask,

@@ -54,7 +54,9 @@ export class Lease {
 
   tokenFor(key: string): bigint {
     if (key === this.key) return this.token
-    throw new LockError('LOCK_NOT_HELD', `this lease is on "${this.key}", not on "${String(key)}"`, { key: this.key })
+    throw new LockError('LOCK_NOT_HELD', `this lease is on "${this.key}", not on "${String(key)}"`, {
+      key: this.key,
+    })
   }
 
   /** Whether the lease is in force at this moment, by the local clock and with the margin taken off. */
@@ -117,7 +119,12 @@ export class Lease {
   }
 
   toJSON(): { key: string; token: string; held: boolean; remainingMs: number } {
-    return { key: this.key, token: String(this.token), held: this.held, remainingMs: Math.round(this.remainingMs) }
+    return {
+      key: this.key,
+      token: String(this.token),
+      held: this.held,
+      remainingMs: Math.round(this.remainingMs),
+    }
   }
 
   // Below: for core, not part of the documented API.
@@ -191,7 +198,9 @@ export class Lease {
     const held = this.#loss === null && this.#hold.held
     this.#finish()
     this.#level?.end(
-      new LockError('LOCK_LOST', `the section around this lease on "${this.key}" has ended`, { key: this.key }),
+      new LockError('LOCK_LOST', `the section around this lease on "${this.key}" has ended`, {
+        key: this.key,
+      }),
     )
     if (this.#outer) {
       this.#outer.#level?.left(this)
@@ -211,6 +220,8 @@ export class Lease {
   }
 
   #notHeld(why: string): LockError {
-    return new LockError('LOCK_NOT_HELD', `the lease on "${this.key}" is not held any more: ${why}`, { key: this.key })
+    return new LockError('LOCK_NOT_HELD', `the lease on "${this.key}" is not held any more: ${why}`, {
+      key: this.key,
+    })
   }
 }

@@ -352,7 +352,11 @@ function releaseFailed(key: string, cause: LockError): LockError {
 }
 
 export function lostBeforeRelease(key: string): LockError {
-  return new LockError('LOCK_LOST', `the lease on "${key}" was already gone from the store when it was released`, {
-    key,
-  })
+  return new LockError(
+    'LOCK_LOST',
+    `the lease on "${key}" was already gone from the store when it was released`,
+    {
+      key,
+    },
+  )
 }

@@ -32,7 +32,17 @@ import {
 import { Renewals } from './renewals.ts'
 import { Schedule } from './schedule.ts'
 import { enclosingLease, runInside } from './section.ts'
-import type { Answer, Ask, Claim, LockPage, LockRecord, ReleaseAnswer, Renewal, RenewalAnswer, Store } from './store.ts'
+import type {
+  Answer,
+  Ask,
+  Claim,
+  LockPage,
+  LockRecord,
+  ReleaseAnswer,
+  Renewal,
+  RenewalAnswer,
+  Store,
+} from './store.ts'
 import { storeLoader } from './store-url.ts'
 import { aborted, Contention } from './waiter.ts'
 import { WaitingRoom } from './waiting-room.ts'
@@ -128,7 +138,8 @@ export class Locks {
   using<T>(key: string, options: UsingOptions, body: Body<T>): Promise<T>
   async using<T>(key: string, second: Body<T> | UsingOptions, third?: Body<T> | UsingOptions): Promise<T> {
     const [body, options] = typeof second === 'function' ? [second, third] : [third, second]
-    if (typeof body !== 'function') throw new LockError('INVALID_OPTION', 'using: give a function to run under the lock')
+    if (typeof body !== 'function')
+      throw new LockError('INVALID_OPTION', 'using: give a function to run under the lock')
     const request = this.#check('using', key, options as UsingOptions | undefined)
     const lease = this.#leaseOrThrow(key, await this.#enter(key, request))
     lease.hasBody = true
@@ -184,7 +195,10 @@ export class Locks {
     checkNames('forceRelease', options, ['grant'])
     const { grant } = options
     if (grant !== undefined && !isGrantNumber(grant)) {
-      throw new LockError('INVALID_OPTION', 'forceRelease: grant must be the grant number of a lock that was listed')
+      throw new LockError(
+        'INVALID_OPTION',
+        'forceRelease: grant must be the grant number of a lock that was listed',
+      )
     }
     this.#assertOpen()
     const record = await this.#connection.ask((store) => store.evict(key, grant))
@@ -294,7 +308,9 @@ function closedError(): LockError {
 const STORE_METHODS = ['open', 'acquire', 'renew', 'release', 'list', 'evict', 'close'] as const
 
 function checkStore(store: Store): Store {
-  const missing = STORE_METHODS.filter((method) => typeof (store as Partial<Store> | null)?.[method] !== 'function')
+  const missing = STORE_METHODS.filter(
+    (method) => typeof (store as Partial<Store> | null)?.[method] !== 'function',
+  )
   if (missing.length === 0) return store
   const message = `createLocks: give a store such as memoryStore(), or a URL such as 'sqlite:./locks.db'`
   throw new LockError('INVALID_OPTION', `${message}; this has no ${missing.join(', ')}`)

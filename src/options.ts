@@ -154,7 +154,8 @@ export function checkRequest(call: Call, options: UsingOptions, settings: Settin
   if (rotateMs > 0 && leaseMs < 2 * rotateMs) {
     throw invalid(`rotateToken: the lease (${leaseMs} ms) must be at least twice as long as ${rotateMs} ms`)
   }
-  if (rotateMs > 0 && !renew) throw invalid('rotateToken: the token is raised by renewals, so it needs renew: true')
+  if (rotateMs > 0 && !renew)
+    throw invalid('rotateToken: the token is raised by renewals, so it needs renew: true')
   // A process that dies right after the grant must still keep the key for this long.
   if (atLeastMs > leaseMs) throw invalid(`atLeast: it must not be longer than the lease (${leaseMs} ms)`)
   const { signal, onLost } = options
@@ -188,7 +189,8 @@ export function checkListOptions(options: ListOptions): ListQuery {
   for (const [name, value] of Object.entries({ prefix, after })) {
     if (value !== undefined && typeof value !== 'string') throw invalid(`list: ${name} must be a string`)
   }
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) throw invalid('list: limit must be from 1 to 1000')
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
+    throw invalid('list: limit must be from 1 to 1000')
   return { limit, ...(prefix === undefined ? {} : { prefix }), ...(after === undefined ? {} : { after }) }
 }
 

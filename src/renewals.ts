@@ -99,7 +99,11 @@ function intervalOf(hold: Hold): number {
 
 function gone(hold: Hold): LockError {
   const { key } = hold.claim
-  return new LockError('LOCK_LOST', `the store no longer has our lease on "${key}": it ran out or was freed by force`, {
-    key,
-  })
+  return new LockError(
+    'LOCK_LOST',
+    `the store no longer has our lease on "${key}": it ran out or was freed by force`,
+    {
+      key,
+    },
+  )
 }

@@ -11,12 +11,15 @@ interface Scheme {
 /** Each loads its store on first use, so that nobody needs a driver for a store they do not have. */
 const SCHEMES: Record<string, Scheme> = {
   memory: {
-    check: (rest) => (rest === '' ? null : 'a memory store has no name; give one memoryStore() to all who share it'),
+    check: (rest) =>
+      rest === '' ? null : 'a memory store has no name; give one memoryStore() to all who share it',
     load: async () => memoryStore(),
   },
   sqlite: {
-    check: (rest) => (/^\/\/(?!\/)/.test(rest) ? "write 'sqlite:./locks.db' or 'sqlite:/var/lib/locks.db'" : null),
-    load: async (rest) => (await import('./stores/sqlite/index.ts')).sqliteStore(rest.replace(/^\/\/\//, '/')),
+    check: (rest) =>
+      /^\/\/(?!\/)/.test(rest) ? "write 'sqlite:./locks.db' or 'sqlite:/var/lib/locks.db'" : null,
+    load: async (rest) =>
+      (await import('./stores/sqlite/index.ts')).sqliteStore(rest.replace(/^\/\/\//, '/')),
   },
 }
 

@@ -1,7 +1,7 @@
 /** Upper bounds in milliseconds, about ×2 apart, from a hand-off in memory to a day. */
 const BOUNDS = [
-  0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5,
-  1e6, 1e7, 1e8,
+  0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5,
+  5e5, 1e6, 1e7, 1e8,
 ] as const
 
 export interface HistogramSnapshot {

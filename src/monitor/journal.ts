@@ -51,13 +51,26 @@ export class Journal {
     this.stats.wait.record(waitedMs)
     if (this.#events.heard('granted')) {
       const { key, token } = lease
-      this.#events.emit('granted', { key, token, waitedMs, takenOver: previous !== null, previous, handedOff })
+      this.#events.emit('granted', {
+        key,
+        token,
+        waitedMs,
+        takenOver: previous !== null,
+        previous,
+        handedOff,
+      })
     }
     if (previous && this.#logger.info) {
-      this.#log('info', `took "${lease.key}" over from ${nameOf(previous)}, whose lease had run out; token ${lease.token}`)
+      this.#log(
+        'info',
+        `took "${lease.key}" over from ${nameOf(previous)}, whose lease had run out; token ${lease.token}`,
+      )
     } else if (this.#logger.debug) {
       const from = handedOff ? 'was handed on inside this process' : 'was free'
-      this.#log('debug', `got "${lease.key}", which ${from}; token ${lease.token}, waited ${round(waitedMs)} ms`)
+      this.#log(
+        'debug',
+        `got "${lease.key}", which ${from}; token ${lease.token}, waited ${round(waitedMs)} ms`,
+      )
     }
   }
 
@@ -71,7 +84,10 @@ export class Journal {
     const { holder, retryInMs } = denial
     if (this.#events.heard('conflict')) this.#events.emit('conflict', { key, holder, retryInMs })
     if (this.#logger.debug) {
-      this.#log('debug', `"${key}" is held by ${nameOf(holder)}, for at most ${round(retryInMs)} ms unless renewed`)
+      this.#log(
+        'debug',
+        `"${key}" is held by ${nameOf(holder)}, for at most ${round(retryInMs)} ms unless renewed`,
+      )
     }
   }
 
@@ -108,16 +124,23 @@ export class Journal {
   renewalFailed(lease: Reported & { readonly remainingMs: number }, error: LockError): void {
     const { key, token, remainingMs } = lease
     this.stats.counters.renewalFailures += 1
-    if (this.#events.heard('renewal-failed')) this.#events.emit('renewal-failed', { key, token, remainingMs, error })
+    if (this.#events.heard('renewal-failed'))
+      this.#events.emit('renewal-failed', { key, token, remainingMs, error })
     if (this.#logger.info) {
-      this.#log('info', `renewal of "${key}" failed, ${round(remainingMs)} ms left to try again: ${error.message}`)
+      this.#log(
+        'info',
+        `renewal of "${key}" failed, ${round(remainingMs)} ms left to try again: ${error.message}`,
+      )
     }
   }
 
   evicted(key: string, record: LockRecord): void {
     this.stats.counters.evicted += 1
     this.#events.emit('evicted', { key, record })
-    this.#log('info', `freed "${key}" by force; it was held by ${nameOf(record.holder)}, grant ${record.grant}`)
+    this.#log(
+      'info',
+      `freed "${key}" by force; it was held by ${nameOf(record.holder)}, grant ${record.grant}`,
+    )
   }
 
   storeAnswered(latencyMs: number): void {
@@ -136,7 +159,10 @@ export class Journal {
     this.#lastFailureAt = this.#env.now()
     if (known) return
     this.#events.emit('error', { error })
-    this.#log('warn', error.cause === undefined ? error.message : `${error.message}: ${describeError(error.cause)}`)
+    this.#log(
+      'warn',
+      error.cause === undefined ? error.message : `${error.message}: ${describeError(error.cause)}`,
+    )
   }
 
   /** A fault that no caller waits for. */

@@ -84,7 +84,10 @@ class MemoryStore implements Store {
 
   async list(query: ListQuery): Promise<LockPage> {
     const now = this.#now()
-    const keys = this.#entries.keys().filter((key) => matches(key, query)).sort(byCodePoint)
+    const keys = this.#entries
+      .keys()
+      .filter((key) => matches(key, query))
+      .sort(byCodePoint)
     const locks: LockRecord[] = []
     for (const key of keys) {
       const entry = this.#entries.get(key)

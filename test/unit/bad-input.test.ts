@@ -27,7 +27,10 @@ describe('bad keys are INVALID_LOCK_KEY at the call', () => {
       () => locks.inspect(key as string),
       () => locks.forceRelease(key as string),
     ]) {
-      await expect(call()).rejects.toMatchObject({ code: 'INVALID_LOCK_KEY', message: expect.stringMatching(says) })
+      await expect(call()).rejects.toMatchObject({
+        code: 'INVALID_LOCK_KEY',
+        message: expect.stringMatching(says),
+      })
     }
     expect(store.calls).toEqual([])
     await locks.close()
@@ -45,7 +48,16 @@ describe('bad keys are INVALID_LOCK_KEY at the call', () => {
 
   it('keys of 512 bytes, of emoji, spaces, quotes and names of Object.prototype are fine', async () => {
     const { locks } = world()
-    for (const key of ['x'.repeat(512), '😀'.repeat(128), ' ', `"'\`;--`, '__proto__', 'constructor', '0', '{a}%_*']) {
+    for (const key of [
+      'x'.repeat(512),
+      '😀'.repeat(128),
+      ' ',
+      `"'\`;--`,
+      '__proto__',
+      'constructor',
+      '0',
+      '{a}%_*',
+    ]) {
       await expect(locks.using(key, (lease) => lease.key)).resolves.toBe(key)
     }
     await locks.close()
@@ -75,14 +87,20 @@ describe('bad options are INVALID_OPTION at the call', () => {
     [{ context: () => {} }, /context/],
     [{ context: 1n }, /context/],
     [{ context: 'x'.repeat(5000) }, /context: at most 4096 bytes/],
-    [{ rotateToken: '16s' }, /rotateToken: the lease \(30000 ms\) must be at least twice as long as 16000 ms/],
+    [
+      { rotateToken: '16s' },
+      /rotateToken: the lease \(30000 ms\) must be at least twice as long as 16000 ms/,
+    ],
     [{ rotateToken: '1s', renew: false }, /rotateToken.*renew: true/],
     [{ atLeast: '31s' }, /atLeast: it must not be longer than the lease/],
   ]
   it.each(bad)('%o', async (options, says) => {
     const { store, locks } = world()
     const failing = locks.using('k', options as UsingOptions, body)
-    await expect(failing).rejects.toMatchObject({ code: 'INVALID_OPTION', message: expect.stringMatching(says) })
+    await expect(failing).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringMatching(says),
+    })
     expect(store.calls).toEqual([])
     await locks.close()
   })
@@ -92,7 +110,10 @@ describe('bad options are INVALID_OPTION at the call', () => {
     for (const options of [5, 'x', [], null]) {
       await expect(locks.acquire('k', options as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
     }
-    await expect(locks.using('k', {} as never)).rejects.toMatchObject({ code: 'INVALID_OPTION', message: /function/ })
+    await expect(locks.using('k', {} as never)).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: /function/,
+    })
     await expect(locks.using('k', undefined as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
     await locks.close()
   })
@@ -149,7 +170,9 @@ describe('bad options are INVALID_OPTION at the call', () => {
       await expect(locks.list(options as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
     }
     await expect(locks.forceRelease('k', { grant: 0 })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
-    await expect(locks.forceRelease('k', { token: 5 } as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    await expect(locks.forceRelease('k', { token: 5 } as never)).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+    })
     expect(() => locks.configure({ lease: 1 })).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
     expect(() => locks.configure({ service: 'x' } as never)).toThrow(/unknown option 'service'/)
     expect(() => locks.on('granded' as never, body)).toThrow(/unknown event 'granded'/)
@@ -164,7 +187,13 @@ describe('bad options are INVALID_OPTION at the call', () => {
 describe('good options', () => {
   it('durations in every unit', async () => {
     const { locks } = world()
-    for (const [lease, ms] of [['250ms', 250], ['1.5s', 1500], ['5m', 300_000], ['1h', 3_600_000], [75, 75]] as const) {
+    for (const [lease, ms] of [
+      ['250ms', 250],
+      ['1.5s', 1500],
+      ['5m', 300_000],
+      ['1h', 3_600_000],
+      [75, 75],
+    ] as const) {
       await locks.using('k', { lease }, () => {})
       const held = await locks.acquire('k', { lease })
       expect((await locks.inspect('k'))?.leaseMs).toBe(ms)

@@ -28,7 +28,9 @@ describe('Batcher', () => {
     store.mood.acquire = 'work'
     slow.open()
     await Promise.all(all)
-    expect(store.calls.filter(({ step }) => step === 'acquire').map(({ items }) => items)).toEqual([1, 1, 1_000, 500])
+    expect(store.calls.filter(({ step }) => step === 'acquire').map(({ items }) => items)).toEqual([
+      1, 1, 1_000, 500,
+    ])
     await locks.close()
   })
 

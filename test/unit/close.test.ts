@@ -39,7 +39,10 @@ describe('G12 nothing left', () => {
       async () => locks.on('lost', () => {}),
       async () => locks.configure({ wait: 1 }),
     ]) {
-      await expect(call()).rejects.toMatchObject({ code: 'CLOSED', message: expect.stringContaining('createLocks') })
+      await expect(call()).rejects.toMatchObject({
+        code: 'CLOSED',
+        message: expect.stringContaining('createLocks'),
+      })
     }
   })
 
@@ -116,7 +119,9 @@ describe('G12 nothing left', () => {
     const warnings: string[] = []
     const { time, store, locks } = world({ logger: { warn: (line) => warnings.push(line) } })
     await locks.using('k', () => {})
-    store.mood.list = new Promise<void>((_, reject) => time.setTimer(100, () => reject(new Error('connection ended'))))
+    store.mood.list = new Promise<void>((_, reject) =>
+      time.setTimer(100, () => reject(new Error('connection ended'))),
+    )
     const listing = track(locks.list())
     await time.settle()
     await locks.close()

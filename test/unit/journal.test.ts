@@ -98,7 +98,9 @@ describe('logging', () => {
     await time.advance(2_000)
     const log = lines.join('\n')
     expect(log).toMatch(/debug holdfast: "k" is held by two two \(import\), for at most 1000 ms/)
-    expect(log).toMatch(/info holdfast: took "k" over from two two \(import\), whose lease had run out; token \d+/)
+    expect(log).toMatch(
+      /info holdfast: took "k" over from two two \(import\), whose lease had run out; token \d+/,
+    )
     expect(log).toMatch(/debug holdfast: got "free", which was free/)
     expect(log).toMatch(/warn holdfast: lost "k" after 1900 ms: no renewal was confirmed in time/)
     expect(log).not.toContain('undefined')

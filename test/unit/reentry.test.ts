@@ -65,7 +65,10 @@ describe('G10 re-entry', () => {
   it('G10 with reentrant: false it is DEADLOCK instead of waiting for itself', async () => {
     const { locks } = world()
     await locks.using('k', async () => {
-      await expect(locks.using('k', { reentrant: false }, () => 1)).rejects.toMatchObject({ code: 'DEADLOCK', key: 'k' })
+      await expect(locks.using('k', { reentrant: false }, () => 1)).rejects.toMatchObject({
+        code: 'DEADLOCK',
+        key: 'k',
+      })
       await expect(locks.acquire('k', { reentrant: false })).rejects.toMatchObject({ code: 'DEADLOCK' })
       await expect(locks.using('other', { reentrant: false }, () => 1)).resolves.toBe(1)
     })

@@ -115,7 +115,10 @@ describe('G7 calm: a store that is down', () => {
     await time.advance(1_999)
     expect(failing.settled).toBe(false)
     await time.advance(1)
-    expect(failing.error).toMatchObject({ code: 'STORE_UNAVAILABLE', cause: { message: 'connection refused' } })
+    expect(failing.error).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      cause: { message: 'connection refused' },
+    })
     store.mood.acquire = 'work'
     await expect(locks.using('k', () => 1)).resolves.toBe(1)
     await locks.close()

@@ -51,7 +51,9 @@ describe('G3 tokens rise', () => {
   it('G3 the hand-off index never overflows into the next grant', async () => {
     const { store, locks } = world()
     const tokens: bigint[] = []
-    await Promise.all(Array.from({ length: 3_000 }, () => locks.using('k', ({ token }) => tokens.push(token))))
+    await Promise.all(
+      Array.from({ length: 3_000 }, () => locks.using('k', ({ token }) => tokens.push(token))),
+    )
     expect(tokens.every((token, i) => i === 0 || token > tokens[i - 1]!)).toBe(true)
     expect(store.count('acquire')).toBe(3)
     await locks.close()

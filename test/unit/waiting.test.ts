@@ -198,7 +198,10 @@ describe('G8 in order', () => {
     let most = 0
     const add = signal.addEventListener.bind(signal)
     const remove = signal.removeEventListener.bind(signal)
-    signal.addEventListener = (...args: Parameters<typeof add>) => ((most = Math.max(most, (listeners += 1))), add(...args))
+    signal.addEventListener = (...args: Parameters<typeof add>) => (
+      (most = Math.max(most, (listeners += 1))),
+      add(...args)
+    )
     signal.removeEventListener = (...args: Parameters<typeof remove>) => ((listeners -= 1), remove(...args))
     await Promise.all(Array.from({ length: 100 }, () => locks.using('k', { signal }, () => {})))
     expect(listeners).toBe(0)
@@ -221,7 +224,13 @@ describe('G9 no starvation', () => {
         })
       }
     }
-    const loops = [loop(locks, 'one'), loop(locks, 'one'), loop(locks, 'one'), loop(two, 'two'), loop(two, 'two')]
+    const loops = [
+      loop(locks, 'one'),
+      loop(locks, 'one'),
+      loop(locks, 'one'),
+      loop(two, 'two'),
+      loop(two, 'two'),
+    ]
     await time.advance(3_000)
     stop = true
     await time.advance(1_000)
@@ -260,7 +269,13 @@ describe('G9 no starvation', () => {
 
   it('a hold is handed on only to a waiter whose options fit it', async () => {
     const { store, locks } = world({ lease: '10s' })
-    const unlike = [{ lease: '20s' }, { renew: false }, { context: 'why' }, { rotateToken: '1s' }, { atLeast: 1 }] as const
+    const unlike = [
+      { lease: '20s' },
+      { renew: false },
+      { context: 'why' },
+      { rotateToken: '1s' },
+      { atLeast: 1 },
+    ] as const
     for (const options of unlike) {
       const before = store.count('acquire')
       const lease = await locks.acquire('k')

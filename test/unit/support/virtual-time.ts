@@ -66,6 +66,8 @@ export class VirtualTime implements Environment {
   }
 
   #next(end: number): VirtualTimer | undefined {
-    return [...this.#timers].filter((timer) => timer.at <= end).sort((a, b) => a.at - b.at || a.order - b.order)[0]
+    return [...this.#timers]
+      .filter((timer) => timer.at <= end)
+      .sort((a, b) => a.at - b.at || a.order - b.order)[0]
   }
 }
