@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 
 /**
  * All that core takes from outside a store: time, timers, randomness. Injected, so that a test moves
@@ -40,5 +40,20 @@ export const systemEnvironment: Environment = {
     queueMicrotask(() => process.nextTick(run))
   },
   random: Math.random,
-  newId: randomUUID,
+  newId,
+}
+
+const ID_BYTES = 16
+const pool = Buffer.alloc(256 * ID_BYTES)
+let used = pool.length
+
+// As random as randomUUID(), in one flat string of 22 characters instead of a rope of thirteen: a
+// process may hold ten thousand of them.
+function newId(): string {
+  if (used === pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  used += ID_BYTES
+  return pool.toString('base64url', used - ID_BYTES, used)
 }

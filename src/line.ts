@@ -10,7 +10,7 @@ import { Lease } from './lease.ts'
 import type { Request, Settings } from './options.ts'
 import { Pace } from './pace.ts'
 import type { Answer, Ask, Claim, Denial, Grant, Holder, ReleaseAnswer } from './store.ts'
-import { aborted, Contention, Waiter } from './waiter.ts'
+import { aborted, Contention, type Queue, Waiter } from './waiter.ts'
 
 /** What the lines of one client share. */
 export interface LineKeeping extends HoldKeeping {
@@ -35,7 +35,7 @@ export interface LineKeeping extends HoldKeeping {
 type Phase = 'idle' | 'asking' | 'sleeping' | 'held' | 'lingering' | 'leaving' | 'courteous'
 
 /** All of one key in this process: who waits, in order; what we hold; what we last heard. */
-export class Line {
+export class Line implements Queue {
   readonly key: string
   readonly #keeping: LineKeeping
   readonly #waiters = new Fifo<Waiter>()
@@ -74,7 +74,7 @@ export class Line {
       this.#keeping.journal.timedOut(this.key, 0, contention.holder)
       return Promise.resolve(contention)
     }
-    const waiter = new Waiter(this.#keeping.env, request, this.#giveUp)
+    const waiter = new Waiter(this.#keeping.env, request, this)
     this.#waiters.push(waiter)
     if (free) this.#ask()
     return waiter.promise
@@ -164,7 +164,8 @@ export class Line {
     this.#freedWhileAsking = false
     const bid = (this.#bid ??= new Bid({ key: this.key, owner: this.#keeping.env.newId() }))
     const { leaseMs, context } = head.request
-    const ask: Ask = { ...bid.claim, leaseMs, holder: this.#keeping.holder(context) }
+    const { owner } = bid.claim
+    const ask: Ask = { key: this.key, owner, leaseMs, holder: this.#keeping.holder(context) }
     this.#keeping.acquires.submit(ask, (answer, sentAt) => {
       if (answer instanceof LockError) {
         if (sentAt !== NEVER_SENT) bid.unanswered(leaseMs)
@@ -226,7 +227,7 @@ export class Line {
     this.#sleep(this.#pace.afterFault())
   }
 
-  readonly #giveUp = (waiter: Waiter, why: 'timeout' | 'abort'): void => {
+  gaveUp(waiter: Waiter, why: 'timeout' | 'abort'): void {
     const { counters } = this.#keeping.journal.stats
     const fault = this.#fault ?? this.#silence(waiter)
     if (why === 'abort') {

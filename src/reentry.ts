@@ -2,13 +2,13 @@ import { LockError } from './errors.ts'
 import { Fifo } from './fifo.ts'
 import type { Lease } from './lease.ts'
 import type { Request } from './options.ts'
-import { aborted, Contention, Waiter } from './waiter.ts'
+import { aborted, Contention, type Queue, Waiter } from './waiter.ts'
 
 /**
  * One level of re-entry. A lease admits one nested lease at a time: the same flow of calls enters at
  * once, while siblings started side by side queue for each other, as they would without the outer one.
  */
-export class Level {
+export class Level implements Queue {
   readonly #outer: Lease
   readonly #siblings = new Fifo<Waiter>()
   #nested: Lease | null = null
@@ -24,18 +24,21 @@ export class Level {
       journal.timedOut(key, 0, null)
       return Promise.resolve(new Contention(0, null))
     }
-    const waiter = new Waiter(env, request, (self, why) => {
-      this.#siblings.delete(self)
-      if (why === 'abort') {
-        journal.stats.counters.aborted += 1
-        self.fail(aborted(key, request.signal))
-      } else {
-        journal.timedOut(key, self.waitedMs, null)
-        self.refuse(new Contention(self.waitedMs, null))
-      }
-    })
+    const waiter = new Waiter(env, request, this)
     this.#siblings.push(waiter)
     return waiter.promise
+  }
+
+  gaveUp(waiter: Waiter, why: 'timeout' | 'abort'): void {
+    const { journal, key } = this.#outer
+    this.#siblings.delete(waiter)
+    if (why === 'abort') {
+      journal.stats.counters.aborted += 1
+      waiter.fail(aborted(key, waiter.request.signal))
+    } else {
+      journal.timedOut(key, waiter.waitedMs, null)
+      waiter.refuse(new Contention(waiter.waitedMs, null))
+    }
   }
 
   /** The nested lease was released: the next sibling's turn. */

@@ -73,7 +73,8 @@ export class Renewals {
   #send(hold: Hold, leaseMs: number, done: (error: LockError | null) => void): void {
     const { rotateMs } = hold.request
     const rotate = rotateMs > 0 && this.#env.now() - hold.rotatedAt >= rotateMs * (1 - GATHER)
-    const renewal: Renewal = rotate ? { ...hold.claim, leaseMs, rotate } : { ...hold.claim, leaseMs }
+    const { key, owner } = hold.claim
+    const renewal: Renewal = rotate ? { key, owner, leaseMs, rotate } : { key, owner, leaseMs }
     hold.renewalsUnderWay += 1
     this.#batcher.submit(renewal, (answer, sentAt) => {
       hold.renewalsUnderWay -= 1

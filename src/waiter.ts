@@ -17,8 +17,10 @@ export class Contention {
   }
 }
 
-/** Called when a waiter's time is up or its signal fires; must take it out of its queue and settle it. */
-export type GiveUp = (waiter: Waiter, why: 'timeout' | 'abort') => void
+/** Where a waiter waits. When its time is up or its signal fires, it is for the queue to let it go. */
+export interface Queue {
+  gaveUp(waiter: Waiter, why: 'timeout' | 'abort'): void
+}
 
 /** One caller in a queue. Holds a timer and a listener for exactly as long as it waits. */
 export class Waiter implements Linked<Waiter> {
@@ -36,7 +38,7 @@ export class Waiter implements Linked<Waiter> {
   #resolve!: (outcome: Lease | Contention) => void
   #reject!: (error: LockError) => void
 
-  constructor(env: Environment, request: Request, giveUp: GiveUp) {
+  constructor(env: Environment, request: Request, queue: Queue) {
     this.#env = env
     this.request = request
     this.#since = env.now()
@@ -47,9 +49,9 @@ export class Waiter implements Linked<Waiter> {
     const { waitMs, signal } = request
     // A wait of 0 is one try: it ends with the try's answer, not with a timer.
     if (waitMs > 0 && waitMs !== Infinity) {
-      this.#timer = env.setTimer(waitMs, () => giveUp(this, 'timeout'), false)
+      this.#timer = env.setTimer(waitMs, () => queue.gaveUp(this, 'timeout'), false)
     }
-    this.#stopListening = signal ? onAbort(signal, () => giveUp(this, 'abort')) : null
+    this.#stopListening = signal ? onAbort(signal, () => queue.gaveUp(this, 'abort')) : null
   }
 
   get waiting(): boolean {
