@@ -14,7 +14,7 @@ interface Count {
 }
 
 /** Scripts that run a vitest project: shown as they run, counted test by test. */
-const PROJECTS = ['unit', 'conformance', 'simulation', 'package']
+const PROJECTS = ['unit', 'faults', 'conformance', 'simulation', 'package']
 /** The other scripts say yes or no: their output is shown only when they say no. */
 const ALL = ['format:check', 'lint', 'types', 'build', ...PROJECTS, 'unused', 'publishable']
 
