@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { cpus, platform, release, totalmem } from 'node:os'
+import { cpus, totalmem, type } from 'node:os'
 import { cells, HEADER, type Row } from './summary.ts'
 
 const FILE = new URL('../docs/benchmarks.md', import.meta.url)
@@ -17,7 +17,7 @@ export function record(rows: readonly Row[], comparisons: readonly string[], loa
     `- Date: ${new Date().toISOString().slice(0, 10)}`,
     `- Processor: ${cpu?.model.trim() ?? 'unknown'}, ${cpus().length} cores`,
     `- Memory: ${Math.round(totalmem() / 2 ** 30)} GiB`,
-    `- System: ${platform()} ${release()}, Node ${process.version}`,
+    `- System: ${type()}, Node ${process.version}`,
     `- Load when it began: ${load.toFixed(1)}`,
     '',
     ...markdown([HEADER, ...rows.map(cells)]),

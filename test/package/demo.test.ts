@@ -60,7 +60,7 @@ describe('the demonstration, where there is no terminal', () => {
   it('leaves nothing behind when nobody reads on', async () => {
     await demo.says('worker 4 is ready')
     demo.process.stdout?.destroy()
-    await demo.ended
+    expect(await demo.ended).toEqual([0, null])
     await nothingIsLeft()
   })
 })
