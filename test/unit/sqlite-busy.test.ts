@@ -55,6 +55,22 @@ describe('sqlite and a busy file', () => {
     expect(db.prepare('pragma busy_timeout').get()).toMatchObject({ timeout: 4321 })
   })
 
+  it('sees what the transaction that it waited for has changed', async () => {
+    const path = freshPath()
+    const store = await openStoreAt(path)
+    const taken = askFor('taken', { leaseMs: 60_000 })
+    await grantOf(store, taken)
+    for (let round = 0; round < 3; round += 1) {
+      const beside = databaseAt(path)
+      beside.exec(`begin immediate; update holdfast_locks set owner = 'another ${round}' where key = 'taken'`)
+      const waiting = grantOf(store, askFor(`key-${round}`))
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      beside.exec('commit')
+      await waiting
+      expect(await store.renew([taken])).toEqual([{ renewed: false }])
+    }
+  })
+
   it('opens a file that is busy, and one that must still be switched to a log', async () => {
     const path = freshPath()
     const beside = databaseAt(path)

@@ -92,15 +92,16 @@ export class Connection {
    * changes nothing waits for nobody; it is BUSY, too, if the data changed after its first look.
    */
   transaction<T>(mode: 'deferred' | 'immediate' | 'exclusive', work: () => T): T {
+    // Not after it as well: what is granted just before the file goes is lost like all that is held.
     if (!this.inPlace) throw this.#moved()
     const restore = this.#owned ? undefined : this.#takeOver()
-    let result: T
     try {
       this.#begin(mode)
       this.#onlyRead = mode === 'deferred'
       try {
-        result = work()
+        const result = work()
         this.#db.exec('commit')
+        return result
       } catch (error) {
         this.#rollBack()
         // Files that vanish under SQLite make it fail in many ways.
@@ -109,15 +110,12 @@ export class Connection {
     } finally {
       restore?.()
     }
-    // If the file went away meanwhile, the change is in a file that nobody will see.
-    if (!this.inPlace) throw this.#moved()
-    return result
   }
 
   run(sql: string, ...values: SqlValue[]): void {
     // Takes the write lock by `exec`: a prepared statement of libsql (0.5.29) that fails with BUSY is not
     // reset, keeps its view of the data open past the rollback, and no write ever succeeds after that.
-    if (this.#onlyRead) this.#db.exec(`update main."${this.sql.table}" set wanted = wanted where 0`)
+    if (this.#onlyRead) this.#db.exec(this.sql.lock)
     this.#onlyRead = false
     this.#prepare(sql).run(...values)
   }

@@ -4,6 +4,8 @@ import { isPassing } from './failures.ts'
 // Below core's limit of 3 s for a call, so that the caller learns what was in the way.
 const PATIENCE_MS = 2500
 const MAX_PAUSE_MS = 10
+// On a machine that is starved, most of that time may pass before the first try.
+const MIN_TRIES = 8
 
 export function patienceEnd(): number {
   return performance.now() + PATIENCE_MS
@@ -18,7 +20,8 @@ export async function patiently<T>(until: number, attempt: (tries: number) => Pr
     try {
       return await attempt(tries)
     } catch (error) {
-      if (!isPassing(error) || performance.now() >= until) throw error
+      const spent = performance.now() >= until && tries + 1 >= MIN_TRIES
+      if (spent || !isPassing(error)) throw error
     }
     if (tries === 0) await setImmediate()
     else await setTimeout(Math.min(2 ** tries, MAX_PAUSE_MS) * (0.5 + Math.random()))

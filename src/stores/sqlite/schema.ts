@@ -26,6 +26,7 @@ export interface Sql {
   readonly table: string
   readonly create: string
   readonly touchFence: string
+  readonly lock: string
   readonly read: string
   readonly readOne: string
   readonly take: string
@@ -53,6 +54,8 @@ export function sqlFor(table: string): Sql {
       ${NAMES.map((column) => `${column} ${COLUMNS[column as keyof typeof COLUMNS]}`).join(', ')}
     ) without rowid`,
     touchFence: `${fence('0')} do nothing`,
+    // Changes nothing, but takes the lock that every change needs.
+    lock: `update ${name} set wanted = wanted where 0`,
     // ?: ["key", …]. `position` is the index in that array.
     read: `select j.key as position, t.* from json_each(?) as j cross join ${name} as t on t.key = j.value`,
     readOne: `select * from ${name} where key = ?`,

@@ -58,6 +58,8 @@ export class SqliteStore implements Store {
   }
 
   async open(): Promise<void> {
+    // Loading may take long on a busy machine; the patience is for the file.
+    if (!this.#source.lent) await loadDriver()
     await this.#attempt(patienceEnd(), () => this.#connected())
   }
 
