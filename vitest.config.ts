@@ -1,17 +1,10 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
 
-// Real files, real processes, real time: the faults of the SQLite store, which would make the unit tests slow.
-const SQLITE_FAULTS = 'test/unit/sqlite-{busy,files,processes}.test.ts'
-
 /** A project is a folder under test/. Projects run one after the other, in the order given here. */
 const projects = [
-  { name: 'unit', testTimeout: 5_000, maxWorkers: 2, exclude: [SQLITE_FAULTS] },
-  {
-    name: 'faults',
-    testTimeout: 60_000,
-    maxWorkers: 2,
-    include: ['test/faults/**/*.test.ts', SQLITE_FAULTS],
-  },
+  { name: 'unit', testTimeout: 5_000, maxWorkers: 2 },
+  // Real files, real processes, real time: too slow to run after every change.
+  { name: 'faults', testTimeout: 60_000, maxWorkers: 2 },
   // Starts processes of its own and measures leases in real time: one file at a time.
   { name: 'conformance', testTimeout: 60_000, maxWorkers: 1 },
   { name: 'simulation', testTimeout: 120_000, maxWorkers: 2 },
