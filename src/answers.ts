@@ -1,4 +1,4 @@
-import type { Answer, Holder, ReleaseAnswer, RenewalAnswer } from './store.ts'
+import type { Answer, Holder, LockPage, LockRecord, ReleaseAnswer, RenewalAnswer } from './store.ts'
 
 /**
  * What core demands of a store's answers before it acts on them. A store may be anyone's code, and a
@@ -22,6 +22,23 @@ export function isGrantNumber(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0
 }
 
-function isHolder(value: unknown): value is Holder {
+export function isLockPage(page: LockPage): boolean {
+  return isObject(page) && Array.isArray(page.locks) && page.locks.every((lock) => isLockRecord(lock))
+}
+
+export function isLockRecord(record: LockRecord): boolean {
+  return (
+    isObject(record) &&
+    typeof record.key === 'string' &&
+    isGrantNumber(record.grant) &&
+    isHolder(record.holder)
+  )
+}
+
+function isHolder(value: Holder): boolean {
+  return isObject(value) && typeof value.service === 'string' && typeof value.instance === 'string'
+}
+
+function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }

@@ -8,8 +8,11 @@ import type { Fault, Store } from './store.ts'
 const MAX_BATCH = 1000
 /** A call this old no longer holds back those behind it… */
 const SLOW_MS = 20
-/** …of which there may be this many at once. */
-const MAX_IN_FLIGHT = 4
+/** …of which there may be this many at once… */
+const MAX_SLOW = 4
+/** …not counting those this old, which nobody expects any more: else a lost reply stops all until its limit. */
+const HUNG_MS = 200
+const MAX_IN_FLIGHT = 64
 
 interface Pending<I, O> {
   readonly item: I
@@ -34,8 +37,8 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
   readonly #step: Step<I, O>
   #pending: Pending<I, O>[] = []
   #flushing = false
-  #inFlight = 0
-  #lastCallAt = 0
+  /** When each call under way was made, oldest first. */
+  readonly #inFlight = new Set<{ readonly at: number }>()
   #slowTimer: Timer = null
 
   constructor(env: Environment, connection: Connection, step: Step<I, O>) {
@@ -58,15 +61,19 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
   #flush(): void {
     this.#flushing = false
     while (this.#pending.length > 0) {
-      if (this.#inFlight > 0 && !this.#overtakes()) return
+      if (this.#inFlight.size > 0 && !this.#overtakes()) return
       this.#call(this.#take())
     }
   }
 
   // A call that is merely under way gathers company for the next; one that hangs must not.
   #overtakes(): boolean {
-    if (this.#inFlight >= MAX_IN_FLIGHT) return false
-    const waitMs = this.#lastCallAt + SLOW_MS - this.#env.now()
+    if (this.#inFlight.size >= MAX_IN_FLIGHT) return false
+    const now = this.#env.now()
+    const young = [...this.#inFlight].filter(({ at }) => now - at < HUNG_MS)
+    const afterNewest = (young.at(-1)?.at ?? -Infinity) + SLOW_MS - now
+    const afterOldest = young.length < MAX_SLOW ? 0 : (young[0]?.at ?? now) + HUNG_MS - now
+    const waitMs = Math.max(afterNewest, afterOldest)
     if (waitMs <= 0) return true
     this.#slowTimer ??= this.#env.setTimer(
       waitMs,
@@ -97,16 +104,17 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
   }
 
   #call(batch: readonly Pending<I, O>[]): void {
-    this.#inFlight += 1
-    this.#lastCallAt = this.#env.now()
+    const call = { at: this.#env.now() }
+    this.#inFlight.add(call)
     const items = batch.map((pending) => pending.item)
     this.#connection.call(
       (store) => this.#step.call(store, items),
       (answers, sentAt) => {
-        this.#inFlight -= 1
+        this.#inFlight.delete(call)
         this.#dropSlowTimer()
         batch.forEach(({ item, settle }, i) => {
-          settle(answers instanceof LockError ? answers : this.#answer(answers, i, item), sentAt)
+          const answer = answers instanceof LockError ? answers : this.#answer(answers, i, item)
+          this.#connection.guard(() => settle(answer, sentAt))
         })
         if (this.#pending.length > 0) this.#flushSoon()
       },

@@ -1,5 +1,5 @@
 import type { Batcher } from './batcher.ts'
-import type { Bid } from './bid.ts'
+import { Bid } from './bid.ts'
 import type { Environment } from './environment.ts'
 import { LockError } from './errors.ts'
 import { Entry, Schedule } from './schedule.ts'
@@ -7,18 +7,21 @@ import type { Claim, ReleaseAnswer } from './store.ts'
 
 const FIRST_GAP_MS = 100
 const MAX_GAP_MS = 5000
+/** While the store does not answer, an attempt for one leftover so often is enough to notice that it does again. */
+const PROBE_GAP_MS = 100
 
 class Leftover {
-  readonly claim: Claim
+  readonly bid: Bid
   readonly entry: Entry<Leftover> = new Entry(this)
   until = 0
   gapMs = 0
   asking = false
-  /** Several calls may still arrive, each after the release that undid the one before. */
+  tried = false
+  /** More than one call may have left something, so undoing one is not the end. */
   lasting = false
 
-  constructor(claim: Claim) {
-    this.claim = claim
+  constructor(bid: Bid) {
+    this.bid = bid
   }
 }
 
@@ -31,54 +34,92 @@ export class Compensation {
   readonly #env: Environment
   readonly #releases: Batcher<Claim, ReleaseAnswer>
   readonly #leftovers = new Map<string, Leftover>()
+  /** The last one of each key. */
+  readonly #byKey = new Map<string, Leftover>()
   readonly #schedule: Schedule<Leftover>
+  /** Not before this may the store be tried: the past while it answers. */
+  #probeAt = -Infinity
   #closed = false
 
+  /** `releases` is a batcher of its own: nobody waits for these, and no release may wait behind them. */
   constructor(env: Environment, releases: Batcher<Claim, ReleaseAnswer>) {
     this.#env = env
     this.#releases = releases
-    this.#schedule = new Schedule(env, (leftovers) => {
-      for (const leftover of leftovers) this.#attempt(leftover)
-    })
+    this.#schedule = new Schedule(env, (leftovers) => this.#due(leftovers))
   }
 
-  /** Does nothing if every call of the bid was answered. */
-  add({ claim, strays, longestMs }: Bid): void {
-    if (this.#closed || strays === 0) return
-    let leftover = this.#leftovers.get(claim.owner)
-    if (!leftover) {
-      leftover = new Leftover(claim)
-      this.#leftovers.set(claim.owner, leftover)
-    }
-    leftover.lasting ||= strays > 1
-    leftover.until = Math.max(leftover.until, this.#env.now() + longestMs)
-    leftover.gapMs = Math.min(FIRST_GAP_MS, longestMs / 4)
-    if (!leftover.asking) this.#attempt(leftover)
+  /** `unconfirmed`: the key may be ours in the store at this moment. Without that and strays, nothing is left. */
+  add(bid: Bid, unconfirmed = false): void {
+    if (this.#closed || (bid.strays === 0 && !unconfirmed)) return
+    const { key, owner } = bid.claim
+    const leftover = this.#leftovers.get(owner) ?? new Leftover(bid)
+    this.#leftovers.set(owner, leftover)
+    this.#byKey.set(key, leftover)
+    leftover.lasting ||= bid.strays + (unconfirmed ? 1 : 0) > 1
+    leftover.until = Math.max(leftover.until, this.#env.now() + bid.longestMs)
+    leftover.gapMs = Math.min(FIRST_GAP_MS, bid.longestMs / 4)
+    if (leftover.asking) return
+    // A bid that was never granted waits a little: the next to want the key may go on with it.
+    if (bid.spent && this.#env.now() >= this.#probeAt) this.#attempt(leftover)
+    else this.#schedule.set(leftover.entry, this.#env.now() + leftover.gapMs)
+  }
+
+  /** The bid that was given up on `key`, to go on with: its strays then are nobody's leftover. Or a new one. */
+  resume(key: string): Bid {
+    const leftover = this.#byKey.get(key)
+    if (!leftover || leftover.bid.spent) return new Bid({ key, owner: this.#env.newId() })
+    this.#forget(leftover)
+    return leftover.bid
   }
 
   /** One last attempt for each, and no more. */
   async close(): Promise<void> {
     this.#closed = true
-    const last = [...this.#leftovers.values()].map(
-      ({ claim }) => new Promise<void>((resolve) => this.#releases.submit(claim, () => resolve())),
-    )
+    const claims = [...this.#leftovers.values()].map(({ bid }) => bid.claim)
     this.#leftovers.clear()
+    this.#byKey.clear()
     this.#schedule.close()
-    await Promise.all(last)
+    await Promise.all(
+      claims.map((claim) => new Promise<void>((resolve) => this.#releases.submit(claim, () => resolve()))),
+    )
+  }
+
+  #due(leftovers: Leftover[]): void {
+    const now = this.#env.now()
+    for (const leftover of leftovers) {
+      if (leftover.tried && now >= leftover.until) this.#forget(leftover)
+      else if (now >= this.#probeAt) this.#attempt(leftover)
+      else this.#schedule.set(leftover.entry, this.#probeAt, PROBE_GAP_MS)
+    }
   }
 
   #attempt(leftover: Leftover): void {
+    this.#schedule.delete(leftover.entry)
+    // Until it is answered, this one is the probe.
+    if (this.#probeAt > -Infinity) this.#probeAt = this.#env.now() + PROBE_GAP_MS
     leftover.asking = true
-    this.#releases.submit(leftover.claim, (answer) => {
+    leftover.tried = true
+    leftover.bid.spent = true
+    this.#releases.submit(leftover.bid.claim, (answer) => {
       leftover.asking = false
-      const now = this.#env.now()
-      const undone = !(answer instanceof LockError) && answer.released && !leftover.lasting
-      if (undone || now >= leftover.until || !this.#leftovers.has(leftover.claim.owner)) {
-        this.#leftovers.delete(leftover.claim.owner)
-        return
+      this.#probeAt = answer instanceof LockError ? this.#env.now() + PROBE_GAP_MS : -Infinity
+      if (this.#leftovers.get(leftover.bid.claim.owner) !== leftover) return
+      // Undone; or there is nothing, and nothing can come, since a renewal takes no key back.
+      if (
+        !(answer instanceof LockError) &&
+        (answer.released ? !leftover.lasting : leftover.bid.strays === 0)
+      ) {
+        return this.#forget(leftover)
       }
-      this.#schedule.set(leftover.entry, Math.min(now + leftover.gapMs, leftover.until))
+      this.#schedule.set(leftover.entry, this.#env.now() + leftover.gapMs)
       leftover.gapMs = Math.min(leftover.gapMs * 2, MAX_GAP_MS)
     })
+  }
+
+  #forget(leftover: Leftover): void {
+    const { key, owner } = leftover.bid.claim
+    this.#schedule.delete(leftover.entry)
+    this.#leftovers.delete(owner)
+    if (this.#byKey.get(key) === leftover) this.#byKey.delete(key)
   }
 }

@@ -1,6 +1,7 @@
 import type { Environment, Timer } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { Journal } from './monitor/journal.ts'
+import { runOutside } from './section.ts'
 import type { Store, Watch } from './store.ts'
 
 /**
@@ -11,6 +12,12 @@ export type Settle<T> = (result: T | LockError, sentAt: number) => void
 
 /** The `sentAt` of a call that failed before it left: the store knows nothing of it. */
 export const NEVER_SENT: number = -Infinity
+
+/** A store that is yet to be made, such as one named by a URL. */
+export interface StoreLoader {
+  readonly name: string
+  load(): Promise<Store>
+}
 
 // A store given to several clients is closed by the last of them.
 const clientsOf = new WeakMap<Store, number>()
@@ -24,6 +31,7 @@ export class Connection {
   readonly #journal: Journal
   readonly #limitMs: number
   readonly #load: () => Promise<Store>
+  #name: string
   #loaded: Store | null = null
   #ready: Store | null = null
   #loading: Promise<Store> | null = null
@@ -33,20 +41,22 @@ export class Connection {
   readonly #underWay = new Set<(error: LockError) => void>()
   #latencyMs = 1
 
-  constructor(source: Store | (() => Promise<Store>), env: Environment, journal: Journal, limitMs: number) {
+  constructor(source: Store | StoreLoader, env: Environment, journal: Journal, limitMs: number) {
     this.#env = env
     this.#journal = journal
     this.#limitMs = limitMs
-    if (typeof source === 'function') {
-      this.#load = source
+    if ('load' in source) {
+      this.#name = source.name
+      this.#load = () => source.load()
     } else {
+      this.#name = source.name
       this.#load = async () => source
       this.#retain(source)
     }
   }
 
   get name(): string {
-    return this.#loaded?.name ?? 'lock'
+    return this.#name
   }
 
   /** A running mean of how long the store takes to answer. */
@@ -64,9 +74,12 @@ export class Connection {
       settled = true
       this.#underWay.delete(finish)
       this.#env.clearTimer(timer)
-      if (!(result instanceof LockError)) this.#answered(sentAt)
-      else if (!this.#closed) this.#journal.storeFailed(result)
-      settle(result, sentAt)
+      try {
+        if (!(result instanceof LockError)) this.#answered(sentAt)
+        else if (!this.#closed) this.#journal.storeFailed(result)
+      } finally {
+        settle(result, sentAt)
+      }
     }
     const timer = this.#env.setTimer(
       this.#limitMs,
@@ -87,7 +100,8 @@ export class Connection {
       if (settled) return
       sentAt = this.#env.now()
       try {
-        step(store).then(succeed, fail)
+        // A driver may keep the context it was called in for as long as a connection lives.
+        runOutside(() => step(store)).then(succeed, fail)
       } catch (error) {
         fail(error)
       }
@@ -111,8 +125,9 @@ export class Connection {
     try {
       const watch = store.watch(onFreed)
       return {
-        add: (key) => this.#guard(() => watch.add(key)),
-        delete: (key) => this.#guard(() => watch.delete(key)),
+        // Push is a help, never a condition: if it breaks, the poll behind it goes on.
+        add: (key) => this.guard(() => watch.add(key)),
+        delete: (key) => this.guard(() => watch.delete(key)),
         close: () => this.#within(() => watch.close()),
       }
     } catch (error) {
@@ -137,7 +152,7 @@ export class Connection {
 
   #open(): Promise<Store> {
     if (this.#opening) return this.#opening
-    const opening = this.#openNow()
+    const opening = runOutside(() => this.#openNow())
     const ended = (): void => {
       if (this.#opening === opening) this.#opening = null
     }
@@ -169,6 +184,7 @@ export class Connection {
 
   #retain(store: Store): void {
     this.#loaded = store
+    this.#name = store.name
     clientsOf.set(store, (clientsOf.get(store) ?? 0) + 1)
   }
 
@@ -191,8 +207,8 @@ export class Connection {
     return new LockError('STORE_UNAVAILABLE', `the ${this.name} store ${what}`, { cause })
   }
 
-  // Push is a help, never a condition: if it breaks, the poll behind it goes on.
-  #guard(work: () => void): void {
+  /** Runs code that must not break what comes after it. */
+  guard(work: () => void): void {
     try {
       work()
     } catch (error) {

@@ -33,11 +33,14 @@ export class LockError extends Error {
   }
 }
 
-/** One line for logs and messages, whatever was thrown. */
+/** One line for logs and messages, whatever was thrown: drivers throw the strangest things. */
 export function describeError(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const code = (error as { code?: unknown }).code
-  return typeof code === 'string' && !error.message.includes(code)
-    ? `${error.message} (${code})`
-    : error.message
+  try {
+    if (!(error instanceof Error)) return String(error)
+    const message = String(error.message)
+    const { code } = error as { code?: unknown }
+    return typeof code === 'string' && !message.includes(code) ? `${message} (${code})` : message
+  } catch {
+    return 'an error that cannot be shown'
+  }
 }

@@ -1,5 +1,5 @@
 import { LockError } from './errors.ts'
-import { runOutside } from './section.ts'
+import { isThenable, runOutside } from './section.ts'
 import type { Holder, LockRecord } from './store.ts'
 
 /** What `locks.on` reports. Each fires after the fact; no listener can change what happens. */
@@ -83,7 +83,7 @@ export class Events {
   #tell<E extends LockEvent>(event: E, listener: LockListener<E>, payload: LockEvents[E]): void {
     try {
       const result: unknown = listener(payload)
-      if (result instanceof Promise) result.catch((error: unknown) => this.#broken(event, error))
+      if (isThenable(result)) result.then(undefined, (error: unknown) => this.#broken(event, error))
     } catch (error) {
       this.#broken(event, error)
     }

@@ -48,8 +48,11 @@ export class Hold {
   rotatedAt: number
   /** The outermost lease now in force. */
   lease: Lease | null = null
+  /** Lost without word from the store, which a renewal may have reached all the same. */
+  mayBeAtStore = false
   readonly #keeping: HoldKeeping
   readonly #deadline: Entry<Hold> = new Entry(this)
+  #windingDown = false
   #state: 'held' | 'ended' | 'lost' = 'held'
 
   constructor(
@@ -98,7 +101,8 @@ export class Hold {
       renew &&
       request.renew &&
       request.leaseMs === leaseMs &&
-      request.leaseMs === this.leaseMs &&
+      // Nothing longer was ever sent, or a dead successor would keep the key for that long.
+      request.leaseMs === this.bid.longestMs &&
       request.rotateMs === rotateMs &&
       request.context === context &&
       request.atLeastMs === 0
@@ -108,7 +112,7 @@ export class Hold {
 
   /** Counted from `sentAt`. Answers may come late and out of order: the deadline only ever moves on. */
   renewed(sentAt: number, leaseMs: number, grant: number): void {
-    if (!this.held) return
+    if (!this.held || this.#windingDown) return
     const deadline = deadlineOf(sentAt, leaseMs)
     if (deadline > this.#deadline.dueAt) this.#keeping.deadlines.set(this.#deadline, deadline)
     if (grant > this.grant) {
@@ -119,15 +123,15 @@ export class Hold {
 
   /** The local deadline has come and the store has not confirmed a renewal in time. */
   expire(): void {
-    // A renewal may have reached the store all the same.
-    this.bid.unanswered(this.leaseMs)
-    this.lose(
-      new LockError(
-        'LOCK_LOST',
-        `no renewal was confirmed in time, so the lease of ${this.leaseMs} ms on "${this.claim.key}" may have run out`,
-        { key: this.claim.key },
-      ),
-    )
+    this.mayBeAtStore = true
+    const { key } = this.claim
+    const ended = `the lease of ${this.leaseMs} ms on "${key}"`
+    const why = this.#windingDown
+      ? `the client was closed, and ${ended} is over`
+      : this.request.renew
+        ? `no renewal was confirmed in time, so ${ended} may have run out`
+        : `${ended} is over, and with renew: false it is not renewed`
+    this.lose(new LockError('LOCK_LOST', why, { key }))
   }
 
   lose(reason: LockError): void {
@@ -140,7 +144,8 @@ export class Hold {
   }
 
   /** No more renewals; the lease ends at its deadline unless it is released before. */
-  stopRenewing(): void {
+  windDown(): void {
+    this.#windingDown = true
     this.#keeping.renewals.delete(this)
   }
 

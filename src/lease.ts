@@ -27,6 +27,7 @@ export class Lease {
   readonly #since: number
   readonly #handOff: number
   #level: Level | null = null
+  #runsBody = false
   #controller: AbortController | null = null
   #end: End | null = null
   /** The grant and the length of the hold stay as they were when the lease ended. */
@@ -90,11 +91,12 @@ export class Lease {
 
   /**
    * Renews now, and with an argument makes the lease that long from now on. It never shortens what
-   * the store has already promised. Resolves when the store has confirmed it.
+   * the store has already promised. Resolves when the store has confirmed it. CLOSED while closing.
    */
   async extend(lease?: Duration): Promise<void> {
     const leaseMs = lease === undefined ? this.#hold.leaseMs : checkLease(lease)
     this.assertHeld()
+    if (this.#notice) throw this.#notice
     await this.#hold.extend(leaseMs)
     this.assertHeld()
   }
@@ -107,6 +109,8 @@ export class Lease {
   async release(): Promise<boolean> {
     if (this.#end === 'released') throw this.#notHeld('it was released before')
     if (this.#end === 'disposed') throw this.#notHeld('its section has ended, or the client was closed')
+    // Noticed now, a loss is still reported as one.
+    void this.held
     this.#end = 'released'
     const left = await this.#leave()
     if (left instanceof LockError) throw left
@@ -154,12 +158,20 @@ export class Lease {
     return this.#final?.heldMs ?? this.env.now() - this.#since
   }
 
-  /** @internal Whether a body of `using` runs under it, which `close` then waits for. */
-  hasBody = false
+  /** @internal A body of `using` runs under it from now on: `close` waits for that. */
+  startBody(): void {
+    this.#runsBody = true
+  }
+
+  /** @internal */
+  get runsBody(): boolean {
+    return this.#runsBody
+  }
 
   /** @internal As `release`, unless that was done. Never rejects; a store that cannot be told is reported. */
   dispose(): Promise<Leaving> {
     if (this.#end !== null) return LEFT
+    void this.held
     this.#end = 'disposed'
     return this.#leave()
   }
@@ -172,6 +184,12 @@ export class Lease {
     this.#abort(reason)
     this.#level?.end(reason)
     if (!this.#outer) this.#hold.journal.lost(this, reason)
+  }
+
+  /** @internal The store said at the release that the lease was gone. */
+  wasGone(reason: LockError): void {
+    this.#loss ??= reason
+    this.#hold.journal.lost(this, reason)
   }
 
   /** @internal Asks the holder to stop, while the lease is still in force. */

@@ -1,5 +1,5 @@
 import type { Batcher } from './batcher.ts'
-import { Bid } from './bid.ts'
+import type { Bid } from './bid.ts'
 import type { Compensation } from './compensation.ts'
 import { NEVER_SENT } from './connection.ts'
 import type { Timer } from './environment.ts'
@@ -7,6 +7,7 @@ import { LockError } from './errors.ts'
 import { Fifo } from './fifo.ts'
 import { deadlineOf, Hold, type HoldKeeping, LEFT, type Leaving } from './hold.ts'
 import { Lease } from './lease.ts'
+import { nameOf } from './monitor/journal.ts'
 import type { Request, Settings } from './options.ts'
 import { Pace } from './pace.ts'
 import type { Answer, Ask, Claim, Denial, Grant, Holder, ReleaseAnswer } from './store.ts'
@@ -49,7 +50,10 @@ export class Line implements Queue {
   /** The last answer, if it was a denial, and the last fault, if nothing was heard since. */
   #denial: Denial | null = null
   #fault: LockError | null = null
-  #askedAt = 0
+  /** When the call under way was made. */
+  #calledAt = 0
+  #courteousUntil = 0
+  #watched = false
   #freedWhileAsking = false
 
   constructor(keeping: LineKeeping, key: string) {
@@ -70,32 +74,34 @@ export class Line implements Queue {
     const oneTry = request.waitMs === 0
     const free = this.#phase === 'idle' || (oneTry && this.#phase === 'courteous')
     if (oneTry && (!free || this.#waiters.size > 0)) {
-      const contention = new Contention(0, this.#knownHolder())
-      this.#keeping.journal.timedOut(this.key, 0, contention.holder)
-      return Promise.resolve(contention)
+      this.#keeping.journal.timedOut(this.key, 0, this.#knownHolder())
+      return Promise.resolve(this.#contention(0))
     }
     const waiter = new Waiter(this.#keeping.env, request, this)
     this.#waiters.push(waiter)
     if (free) this.#ask()
+    else if (this.#phase === 'courteous') this.#pause(this.#courteousUntil - this.#keeping.env.now())
     return waiter.promise
   }
 
   /** The outermost lease on `hold`, which is in force, is done. Resolves to whether it still was ours. */
   leave(hold: Hold): Promise<Leaving> {
     const lingerMs = hold.since + hold.request.atLeastMs - this.#keeping.env.now()
-    if (lingerMs > 0 && !this.#closing) {
+    if (lingerMs > 0) {
+      if (this.#closing) this.#dropHold()
+      else this.#wait('lingering', lingerMs, () => this.#giveBack(hold), true)
       this.#released(hold)
-      this.#wait('lingering', lingerMs, () => this.#giveBack(hold), true)
       return LEFT
     }
     const next = this.#waiters.first
-    if (next && hold.mayServe(next.request)) {
-      this.#released(hold)
-      hold.handOffs += 1
-      this.#give(next, hold, { previous: null, handedOff: true })
-      return LEFT
-    }
-    return new Promise((resolve) => this.#giveBack(hold, resolve))
+    if (!next || !hold.mayServe(next.request)) return new Promise((resolve) => this.#giveBack(hold, resolve))
+    const { lease } = hold
+    hold.handOffs += 1
+    this.#give(next, hold, () => {
+      if (lease) this.#keeping.journal.released(lease)
+      return { previous: null, handedOff: true }
+    })
+    return LEFT
   }
 
   /** `hold` was lost; its holder knows already. */
@@ -103,13 +109,14 @@ export class Line implements Queue {
     if (hold !== this.#hold) return
     this.#hold = null
     // Nobody is left to release it, and a renewal may just have prolonged it.
-    if (this.#closing) this.#keeping.compensation.add(hold.bid)
+    if (this.#closing) this.#keeping.compensation.add(hold.bid, hold.mayBeAtStore)
     this.#proceed()
   }
 
   /** `grant` was freed by force. */
   evicted(grant: number): void {
-    if (this.#hold?.grant !== grant) return
+    // A rotation whose reply was lost has raised it beyond what we know. A lower one was before us.
+    if (!this.#hold || grant < this.#hold.grant) return
     this.#hold.lose(new LockError('LOCK_LOST', `"${this.key}" was freed by force`, { key: this.key }))
   }
 
@@ -144,9 +151,9 @@ export class Line implements Queue {
 
   // A body gets until its deadline to stop; renewing for longer would let it keep `close` waiting.
   #closeHold(hold: Hold, reason: LockError): void {
-    hold.stopRenewing()
+    hold.windDown()
     hold.lease?.notify(reason)
-    if (!hold.lease?.hasBody) void hold.lease?.dispose()
+    if (!hold.lease?.runsBody) void hold.lease?.dispose()
   }
 
   // `atLeast` outlives the client: the key stays taken until its lease runs out.
@@ -160,15 +167,16 @@ export class Line implements Queue {
     const head = this.#waiters.first
     if (!head) return this.#rest()
     this.#setPhase('asking')
-    this.#askedAt = this.#keeping.env.now()
+    this.#calledAt = this.#keeping.env.now()
     this.#freedWhileAsking = false
-    const bid = (this.#bid ??= new Bid({ key: this.key, owner: this.#keeping.env.newId() }))
+    const bid = (this.#bid ??= this.#keeping.compensation.resume(this.key))
     const { leaseMs, context } = head.request
+    bid.sending(leaseMs)
     const { owner } = bid.claim
     const ask: Ask = { key: this.key, owner, leaseMs, holder: this.#keeping.holder(context) }
     this.#keeping.acquires.submit(ask, (answer, sentAt) => {
       if (answer instanceof LockError) {
-        if (sentAt !== NEVER_SENT) bid.unanswered(leaseMs)
+        if (sentAt !== NEVER_SENT) bid.askUnanswered()
         this.#failed(head, answer)
       } else if (answer.granted) {
         this.#granted(head, bid, answer, sentAt)
@@ -181,22 +189,22 @@ export class Line implements Queue {
   #granted(asker: Waiter, bid: Bid, answer: Grant, sentAt: number): void {
     const { leaseMs } = asker.request
     this.#bid = null
+    bid.spent = true
     if (this.#keeping.env.now() >= deadlineOf(sentAt, leaseMs)) {
       // Worth nothing any more. The store may think otherwise for a moment.
-      bid.unanswered(leaseMs)
-      this.#keeping.compensation.add(bid)
+      this.#keeping.compensation.add(bid, true)
       this.#failed(asker, new LockError('STORE_UNAVAILABLE', 'the store answered after the lease was over'))
       return
     }
     const hold = new Hold(this.#keeping, bid, asker.request, { number: answer.grant, sentAt })
     this.#heard(null)
-    this.#keeping.unwatch(this.key)
+    this.#unwatch()
     this.#hold = hold
     this.#setPhase('held')
     // The asker may be gone. What it asked for goes to the next in line, if it suits, or back.
     const next = this.#waiters.first
     if (next && (next === asker || hold.mayServe(next.request))) {
-      this.#give(next, hold, { previous: answer.previous, handedOff: false })
+      this.#give(next, hold, () => ({ previous: answer.previous, handedOff: false }))
     } else {
       this.#giveBack(hold)
     }
@@ -210,7 +218,9 @@ export class Line implements Queue {
     }
     if (asker.waiting && asker.request.waitMs === 0) this.#refuse(asker)
     if (this.#freedWhileAsking || this.#waiters.size === 0) return this.#proceed()
-    this.#keeping.watch(this.key)
+    // Once: a store may answer each with word to ask again.
+    if (!this.#watched) this.#keeping.watch(this.key)
+    this.#watched = true
     this.#sleep(this.#pace.afterDenial(denial, this.#keeping.push()))
   }
 
@@ -228,6 +238,8 @@ export class Line implements Queue {
   }
 
   gaveUp(waiter: Waiter, why: 'timeout' | 'abort'): void {
+    // Told to by a listener of the very event that says it is served.
+    if (!waiter.waiting) return
     const { counters } = this.#keeping.journal.stats
     const fault = this.#fault ?? this.#silence(waiter)
     if (why === 'abort') {
@@ -246,8 +258,9 @@ export class Line implements Queue {
 
   /** The fault of a store that has not said a word for most of the wait. */
   #silence(waiter: Waiter): LockError | null {
-    const silentMs = this.#keeping.env.now() - this.#askedAt
-    if (this.#phase !== 'asking' || this.#denial || silentMs < waiter.request.waitMs / 2) return null
+    const calling = this.#phase === 'leaving' || (this.#phase === 'asking' && !this.#denial)
+    const silentMs = this.#keeping.env.now() - this.#calledAt
+    if (!calling || silentMs < waiter.request.waitMs / 2) return null
     return new LockError('STORE_UNAVAILABLE', `the store gave no answer for "${this.key}" within the wait`, {
       key: this.key,
     })
@@ -256,17 +269,24 @@ export class Line implements Queue {
   #refuse(waiter: Waiter): void {
     this.#waiters.delete(waiter)
     const { waitedMs } = waiter
-    const holder = this.#knownHolder()
-    this.#keeping.journal.timedOut(this.key, waitedMs, holder)
-    waiter.refuse(new Contention(waitedMs, holder))
+    waiter.refuse(this.#contention(waitedMs))
+    this.#keeping.journal.timedOut(this.key, waitedMs, this.#knownHolder())
   }
 
-  #give(waiter: Waiter, hold: Hold, how: { previous: Holder | null; handedOff: boolean }): void {
+  #contention(waitedMs: number): Contention {
+    const holder = this.#knownHolder()
+    const where = this.#hold ? 'this process, ' : ''
+    return new Contention(waitedMs, holder && where + nameOf(holder))
+  }
+
+  // Reported when all is done: a listener may abort, acquire, release or close in reply.
+  #give(waiter: Waiter, hold: Hold, report: () => { previous: Holder | null; handedOff: boolean }): void {
     this.#waiters.delete(waiter)
+    const { waitedMs } = waiter
     const lease = new Lease(hold)
     hold.lease = lease
-    this.#keeping.journal.granted(lease, waiter.waitedMs, how)
     waiter.give(lease)
+    this.#keeping.journal.granted(lease, waitedMs, report())
   }
 
   #giveBack(hold: Hold, done?: (result: Leaving) => void): void {
@@ -274,23 +294,18 @@ export class Line implements Queue {
     const { compensation, journal } = this.#keeping
     hold.end()
     this.#setPhase('leaving')
+    this.#calledAt = this.#keeping.env.now()
     this.#keeping.releases.submit(hold.claim, (answer) => {
       this.#hold = null
-      if (answer instanceof LockError) hold.bid.unanswered(hold.leaseMs)
-      compensation.add(hold.bid)
-      if (answer instanceof LockError) {
-        if (lease) this.#released(hold)
-        this.#proceed()
-        const failure = releaseFailed(this.key, answer)
-        journal.fault(failure)
-        done?.(failure)
-        return
-      }
-      if (lease && answer.released) this.#released(hold)
-      else if (lease) journal.lost(lease, lostBeforeRelease(this.key))
-      if (answer.wanted && !this.#closing) this.#pause()
+      const failed = answer instanceof LockError
+      compensation.add(hold.bid, failed)
+      if (!failed && answer.wanted && !this.#closing) this.#pause(this.#courtesyMs())
       else this.#proceed()
-      done?.(answer.released)
+      if (lease && !failed && !answer.released) lease.wasGone(lostBeforeRelease(this.key))
+      else this.#released(hold)
+      const failure = failed ? releaseFailed(this.key, answer) : null
+      if (failure) journal.fault(failure)
+      done?.(failure ?? (!failed && answer.released))
     })
   }
 
@@ -299,10 +314,19 @@ export class Line implements Queue {
     hold.lease = null
   }
 
-  // Kept up although nobody waits here: one task that comes back at once would shut the others out.
-  #pause(): void {
-    const ms = this.#pace.courtesy(this.#keeping.push(), this.#keeping.latencyMs())
-    this.#wait('courteous', ms, () => this.#proceed(), false)
+  #courtesyMs(): number {
+    return this.#pace.courtesy(this.#keeping.push(), this.#keeping.latencyMs())
+  }
+
+  /**
+   * Kept up although nobody waits here: one task that comes back at once would shut the others out. But
+   * a waiter is not to lose its whole wait to courtesy.
+   */
+  #pause(ms: number): void {
+    const head = this.#waiters.first
+    const pauseMs = Math.max(0, Math.min(ms, (head?.request.waitMs ?? Infinity) / 2))
+    this.#courteousUntil = this.#keeping.env.now() + pauseMs
+    this.#wait('courteous', pauseMs, () => this.#proceed(), !head)
   }
 
   #proceed(): void {
@@ -318,10 +342,15 @@ export class Line implements Queue {
   /** Nobody waits and nothing is under way: the line is gone, but what it may have left is undone. */
   #rest(): void {
     this.#setPhase('idle')
-    this.#keeping.unwatch(this.key)
+    this.#unwatch()
     if (this.#bid) this.#keeping.compensation.add(this.#bid)
     this.#bid = null
     this.#keeping.forget(this)
+  }
+
+  #unwatch(): void {
+    if (this.#watched) this.#keeping.unwatch(this.key)
+    this.#watched = false
   }
 
   #heard(denial: Denial | null): void {

@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { isAnswer, isGrantNumber, isReleaseAnswer, isRenewalAnswer } from './answers.ts'
-import { Batcher } from './batcher.ts'
+import {
+  isAnswer,
+  isGrantNumber,
+  isLockPage,
+  isLockRecord,
+  isReleaseAnswer,
+  isRenewalAnswer,
+} from './answers.ts'
+import { Batcher, type Step } from './batcher.ts'
 import { Compensation } from './compensation.ts'
 import { Connection } from './connection.ts'
 import type { Environment } from './environment.ts'
@@ -11,7 +18,7 @@ import type { Hold } from './hold.ts'
 import { checkKey } from './key.ts'
 import { Lease } from './lease.ts'
 import { lostBeforeRelease } from './line.ts'
-import { Journal, nameOf, WARNINGS_ONLY } from './monitor/journal.ts'
+import { Journal, WARNINGS_ONLY } from './monitor/journal.ts'
 import { type LockStats, Stats } from './monitor/stats.ts'
 import {
   type AcquireOptions,
@@ -36,6 +43,7 @@ import type {
   Answer,
   Ask,
   Claim,
+  ListQuery,
   LockPage,
   LockRecord,
   ReleaseAnswer,
@@ -101,15 +109,16 @@ export class Locks {
         if (answer.granted) this.#room.strayGrant(ask)
       },
     })
-    const releases = new Batcher<Claim, ReleaseAnswer>(env, connection, {
+    const releaseStep: Step<Claim, ReleaseAnswer> = {
       call: (target, claims) => target.release(claims),
       isAnswer: isReleaseAnswer,
-    })
+    }
+    const releases = new Batcher<Claim, ReleaseAnswer>(env, connection, releaseStep)
     const renewals = new Batcher<Renewal, RenewalAnswer>(env, connection, {
       call: (target, claims) => target.renew(claims),
       isAnswer: isRenewalAnswer,
     })
-    this.#compensation = new Compensation(env, releases)
+    this.#compensation = new Compensation(env, new Batcher(env, connection, releaseStep))
     this.#renewals = new Renewals(env, renewals)
     this.#deadlines = new Schedule<Hold>(env, (holds) => holds.forEach((hold) => hold.expire()))
     const { service } = checked
@@ -142,7 +151,7 @@ export class Locks {
       throw new LockError('INVALID_OPTION', 'using: give a function to run under the lock')
     const request = this.#check('using', key, options as UsingOptions | undefined)
     const lease = this.#leaseOrThrow(key, await this.#enter(key, request))
-    lease.hasBody = true
+    lease.startBody()
     let result: T
     try {
       // It may have been lost, or the client closed, between the grant and this line.
@@ -153,7 +162,7 @@ export class Locks {
       throw error
     }
     const left = await lease.dispose()
-    if (left === false && !request.ignoreLoss) throw lease.loss ?? lostBeforeRelease(key)
+    if ((left === false || lease.loss) && !request.ignoreLoss) throw lease.loss ?? lostBeforeRelease(key)
     return result
   }
 
@@ -174,15 +183,14 @@ export class Locks {
   async list(options: ListOptions = {}): Promise<LockPage> {
     const query = checkListOptions(options)
     this.#assertOpen()
-    return this.#connection.ask((store) => store.list(query))
+    return this.#list(query)
   }
 
   /** Who holds the key, or null. What it says may be over by the time you read it. */
   async inspect(key: string): Promise<LockRecord | null> {
     checkKey(key)
     this.#assertOpen()
-    const page = await this.#connection.ask((store) => store.list({ key, limit: 1 }))
-    return page.locks[0] ?? null
+    return (await this.#list({ key, limit: 1 })).locks[0] ?? null
   }
 
   /**
@@ -194,7 +202,8 @@ export class Locks {
     checkKey(key)
     checkNames('forceRelease', options, ['grant'])
     const { grant } = options
-    if (grant !== undefined && !isGrantNumber(grant)) {
+    // Given but undefined: a guard that the caller believes in and that would not be there.
+    if ('grant' in options && !isGrantNumber(grant)) {
       throw new LockError(
         'INVALID_OPTION',
         'forceRelease: grant must be the grant number of a lock that was listed',
@@ -202,6 +211,7 @@ export class Locks {
     }
     this.#assertOpen()
     const record = await this.#connection.ask((store) => store.evict(key, grant))
+    if (record !== null && !isLockRecord(record)) throw this.#nonsense('evict')
     if (record) {
       this.#journal.evicted(key, record)
       this.#room.evicted(record)
@@ -231,7 +241,7 @@ export class Locks {
     if (this.#closed) return { ok: false, store, latencyMs: null, error: closedError() }
     const start = this.#env.now()
     try {
-      await this.#connection.ask((target) => target.list({ limit: 1 }))
+      await this.#list({ limit: 1 })
       return { ok: true, store: this.#connection.name, latencyMs: this.#env.now() - start, error: null }
     } catch (error) {
       return { ok: false, store, latencyMs: null, error: error as LockError }
@@ -260,6 +270,16 @@ export class Locks {
     this.#deadlines.close()
     await this.#connection.close()
     this.#events.clear()
+  }
+
+  async #list(query: ListQuery): Promise<LockPage> {
+    const page = await this.#connection.ask((store) => store.list(query))
+    if (!isLockPage(page)) throw this.#nonsense('list')
+    return page
+  }
+
+  #nonsense(step: string): LockError {
+    return this.#connection.asLockError(new Error(`a wrong answer to ${step}`))
   }
 
   #check(call: Call, key: string, options: UsingOptions = {}): Request {
@@ -291,7 +311,7 @@ export class Locks {
 
   #leaseOrThrow(key: string, outcome: Lease | Contention): Lease {
     if (outcome instanceof Lease) return outcome
-    const by = outcome.holder ? `; it is held by ${nameOf(outcome.holder)}` : ''
+    const by = outcome.by ? `; it is held by ${outcome.by}` : ''
     const message = `could not get "${key}" within ${Math.round(outcome.waitedMs)} ms${by}`
     throw new LockError('LOCK_ACQUIRE_TIMEOUT', message, { key })
   }

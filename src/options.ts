@@ -7,59 +7,59 @@ import type { ListQuery } from './store.ts'
 /** Options of `createLocks`. */
 export interface LocksOptions extends Defaults {
   /** Names this program to people and metrics: who holds a key, who waits for it. */
-  readonly service?: string
+  readonly service?: string | undefined
   /** Names this process; made of host and process id if absent. */
-  readonly instance?: string
+  readonly instance?: string | undefined
   /** The limit of one store call; past it the outcome is unknown. Default 3 s. */
-  readonly callTimeout?: Duration
+  readonly callTimeout?: Duration | undefined
   /** Anything shaped like `console` or pino. Absent: warnings only, to the console. Null: silence. */
-  readonly logger?: Logger | null
+  readonly logger?: Logger | null | undefined
   /** Time and randomness, for tests. */
-  readonly environment?: Environment
+  readonly environment?: Environment | undefined
 }
 
 /** What `configure` may change while running. Applies to acquisitions from then on. */
 export interface Defaults {
   /** How long the store keeps a key for a holder it hears nothing from. Default 30 s. */
-  readonly lease?: Duration
+  readonly lease?: Duration | undefined
   /** How long `acquire` waits. `0`: one try; `Infinity`: for ever. Default 5 s. */
-  readonly wait?: Duration
+  readonly wait?: Duration | undefined
   /** How often a waiter asks again by itself. With push, only `max` counts: it bounds a lost message. */
-  readonly poll?: { readonly min?: Duration; readonly max?: Duration }
+  readonly poll?: { readonly min?: Duration | undefined; readonly max?: Duration | undefined } | undefined
 }
 
 /** Options of `acquire`; those of `tryAcquire` are the same without `wait`. */
 export interface AcquireOptions {
-  readonly wait?: Duration
-  readonly lease?: Duration
+  readonly wait?: Duration | undefined
+  readonly lease?: Duration | undefined
   /** Renew until released. Default true; with false the lease ends by itself. */
-  readonly renew?: boolean
+  readonly renew?: boolean | undefined
   /** Gives up waiting. It does not end a lease once there is one. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Why the key is held, for people: a string, or a value that JSON can carry. At most 4 KiB. */
-  readonly context?: unknown
+  readonly context?: unknown | undefined
   /** Inside `using` of the same key: enter again (default), or with false throw DEADLOCK. */
-  readonly reentrant?: boolean
+  readonly reentrant?: boolean | undefined
   /** Raise the token at this pace while the lease goes on. The lease must be at least twice as long. */
-  readonly rotateToken?: Duration
+  readonly rotateToken?: Duration | undefined
   /** The shortest hold: released earlier, the key stays taken until then. At most the lease. */
-  readonly atLeast?: Duration
+  readonly atLeast?: Duration | undefined
 }
 
 export type TryOptions = Omit<AcquireOptions, 'wait'>
 
 export interface UsingOptions extends AcquireOptions {
   /** What `using` does when its body ends after the lease was lost. Default `throw`. */
-  readonly onLost?: 'throw' | 'ignore'
+  readonly onLost?: 'throw' | 'ignore' | undefined
 }
 
 /** Options of `list`. */
 export interface ListOptions {
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** The `next` of the page before. */
-  readonly after?: string
+  readonly after?: string | undefined
   /** 1 to 1000. Default 100. */
-  readonly limit?: number
+  readonly limit?: number | undefined
 }
 
 /** Options of one acquisition, checked and complete. Core never looks at the raw ones again. */
@@ -125,6 +125,8 @@ export function checkConfigure(options: Defaults, current: Settings): Settings {
 
 function checkDefaults(options: Defaults, current: Settings): Settings {
   const { lease, wait, poll } = options
+  if (poll !== undefined && (typeof poll !== 'object' || poll === null))
+    throw invalid('poll: give { min, max }')
   if (poll !== undefined) checkNames('poll', poll, ['min', 'max'])
   const pollMinMs = orElse(poll?.min, current.pollMinMs, { name: 'poll.min', min: 1 })
   const pollMaxMs = orElse(poll?.max, Math.max(current.pollMaxMs, pollMinMs), { name: 'poll.max', min: 1 })
@@ -215,11 +217,12 @@ function checkContext(context: unknown): string | null {
     throw new LockError('INVALID_OPTION', 'context: give a string or a value that JSON can carry', { cause })
   }
   if (text === undefined) throw invalid('context: give a string or a value that JSON can carry')
-  if (Buffer.byteLength(text) > MAX_CONTEXT_BYTES) {
+  // Some servers cannot store a NUL or half a surrogate pair in text.
+  const storable = text.toWellFormed().replaceAll('\0', '\ufffd')
+  if (Buffer.byteLength(storable) > MAX_CONTEXT_BYTES) {
     throw invalid(`context: at most ${MAX_CONTEXT_BYTES} bytes; keep the rest in your logs`)
   }
-  // Some servers cannot store a NUL or half a surrogate pair in text.
-  return text.toWellFormed().replaceAll('\0', '\ufffd')
+  return storable
 }
 
 function checkFlag(name: string, value: unknown, otherwise: boolean): boolean {

@@ -24,7 +24,7 @@ export class Pace {
   /** With push the poll only bounds what a lost message costs. A dead holder sends none: hence its expiry. */
   afterDenial(denial: Denial, push: boolean): number {
     const pollMs = push ? this.#jitter(this.#settings().pollMaxMs) : this.#backoff()
-    return Math.min(pollMs, denial.retryInMs + this.#env.random() * EXPIRY_JITTER_MS)
+    return Math.min(pollMs, Math.max(1, denial.retryInMs) + this.#env.random() * EXPIRY_JITTER_MS)
   }
 
   afterFault(): number {
@@ -34,7 +34,9 @@ export class Pace {
   /** Long enough for a message to reach another waiter, or its poll to come, and its ask to reach the store. */
   courtesy(push: boolean, latencyMs: number): number {
     const { pollMinMs, pollMaxMs } = this.#settings()
-    return push ? Math.min(Math.max(4 * latencyMs, pollMinMs), MAX_COURTESY_MS) : pollMaxMs / 2
+    return push
+      ? Math.min(Math.max(4 * latencyMs, pollMinMs), MAX_COURTESY_MS)
+      : Math.min(pollMaxMs / 2, 4 * MAX_COURTESY_MS)
   }
 
   #backoff(): number {

@@ -4,6 +4,8 @@ import type { Lease } from './lease.ts'
 import type { Request } from './options.ts'
 import { aborted, Contention, type Queue, Waiter } from './waiter.ts'
 
+const SIBLING = 'another call inside the same section, perhaps by the very flow that waits here'
+
 /**
  * One level of re-entry. A lease admits one nested lease at a time: the same flow of calls enters at
  * once, while siblings started side by side queue for each other, as they would without the outer one.
@@ -22,7 +24,7 @@ export class Level implements Queue {
     if (!this.#nested) return Promise.resolve(this.#admit())
     if (request.waitMs === 0) {
       journal.timedOut(key, 0, null)
-      return Promise.resolve(new Contention(0, null))
+      return Promise.resolve(new Contention(0, SIBLING))
     }
     const waiter = new Waiter(env, request, this)
     this.#siblings.push(waiter)
@@ -30,14 +32,16 @@ export class Level implements Queue {
   }
 
   gaveUp(waiter: Waiter, why: 'timeout' | 'abort'): void {
+    if (!waiter.waiting) return
     const { journal, key } = this.#outer
+    const { waitedMs } = waiter
     this.#siblings.delete(waiter)
     if (why === 'abort') {
       journal.stats.counters.aborted += 1
       waiter.fail(aborted(key, waiter.request.signal))
     } else {
-      journal.timedOut(key, waiter.waitedMs, null)
-      waiter.refuse(new Contention(waiter.waitedMs, null))
+      waiter.refuse(new Contention(waitedMs, SIBLING))
+      journal.timedOut(key, waitedMs, null)
     }
   }
 
@@ -53,20 +57,22 @@ export class Level implements Queue {
 
   /** The outer lease is over or lost, and with it everything inside. */
   end(reason: LockError): void {
-    this.#nested?.lose(reason)
+    // First of all nobody may be let in any more: what is told below may release in reply.
+    const nested = this.#nested
     this.#nested = null
-    this.#turnAway(reason)
+    this.#turnAway(reason, 'failed')
+    nested?.lose(reason)
   }
 
   notify(reason: LockError): void {
+    this.#turnAway(reason, 'aborted')
     this.#nested?.notify(reason)
-    this.#turnAway(reason)
   }
 
-  #turnAway(reason: LockError): void {
+  #turnAway(reason: LockError, counter: 'failed' | 'aborted'): void {
     for (let next = this.#siblings.first; next; next = this.#siblings.first) {
       this.#siblings.delete(next)
-      this.#outer.journal.stats.counters.failed += 1
+      this.#outer.journal.stats.counters[counter] += 1
       next.fail(reason)
     }
   }

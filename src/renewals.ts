@@ -41,13 +41,9 @@ export class Renewals {
   renewNow(hold: Hold, leaseMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#send(hold, leaseMs, (error) => {
-        if (!error) {
-          hold.leaseMs = leaseMs
-          return resolve()
-        }
-        // The store may have done it all the same, and keep the key for longer than we know.
-        if (hold.held) hold.bid.unanswered(leaseMs)
-        reject(error)
+        if (error) return reject(error)
+        hold.leaseMs = leaseMs
+        resolve()
       })
     })
   }
@@ -75,6 +71,7 @@ export class Renewals {
     const rotate = rotateMs > 0 && this.#env.now() - hold.rotatedAt >= rotateMs * (1 - GATHER)
     const { key, owner } = hold.claim
     const renewal: Renewal = rotate ? { key, owner, leaseMs, rotate } : { key, owner, leaseMs }
+    hold.bid.sending(leaseMs)
     hold.renewalsUnderWay += 1
     this.#batcher.submit(renewal, (answer, sentAt) => {
       hold.renewalsUnderWay -= 1

@@ -31,3 +31,8 @@ export function enclosingLease(client: object, key: string): Lease | null {
   }
   return null
 }
+
+/** Foreign code may return a promise although nobody asked for one, and it may reject. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
+}

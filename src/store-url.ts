@@ -1,30 +1,36 @@
+import type { StoreLoader } from './connection.ts'
 import { LockError } from './errors.ts'
 import type { Store } from './store.ts'
 import { memoryStore } from './stores/memory.ts'
+import { locate } from './stores/sqlite/location.ts'
 
 interface Scheme {
-  /** What is wrong with what follows the colon, if anything. */
-  readonly check: (rest: string) => string | null
+  /** Throws if what follows the colon is wrong. */
+  readonly check: (rest: string) => void
+  /** On first use, so that nobody needs a driver for a store they do not have. */
   readonly load: (rest: string) => Promise<Store>
 }
 
-/** Each loads its store on first use, so that nobody needs a driver for a store they do not have. */
 const SCHEMES: Record<string, Scheme> = {
   memory: {
-    check: (rest) =>
-      rest === '' ? null : 'a memory store has no name; give one memoryStore() to all who share it',
+    check: (rest) => {
+      if (rest !== '') throw invalid('a memory store has no name; give one memoryStore() to all who share it')
+    },
     load: async () => memoryStore(),
   },
   sqlite: {
-    check: (rest) =>
-      /^\/\/(?!\/)/.test(rest) ? "write 'sqlite:./locks.db' or 'sqlite:/var/lib/locks.db'" : null,
-    load: async (rest) =>
-      (await import('./stores/sqlite/index.ts')).sqliteStore(rest.replace(/^\/\/\//, '/')),
+    check: (rest) => {
+      if (/^\/\/(?!\/)/.test(rest)) throw invalid("write 'sqlite:./locks.db' or 'sqlite:/var/lib/locks.db'")
+      if (rest.includes('?'))
+        throw invalid('a sqlite: URL takes no parameters; for a path with ? use sqliteStore(path)')
+      locate(pathOf(rest))
+    },
+    load: async (rest) => (await import('./stores/sqlite/index.ts')).sqliteStore(pathOf(rest)),
   },
 }
 
-/** How to get the store that a URL names. An unknown scheme fails at once. */
-export function storeLoader(url: string): () => Promise<Store> {
+/** How to get the store that a URL names. A wrong URL fails at once. */
+export function storeLoader(url: string): StoreLoader {
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):(.*)$/is.exec(url) ?? []
   const name = scheme.toLowerCase()
   const found = Object.hasOwn(SCHEMES, name) ? SCHEMES[name] : undefined
@@ -32,9 +38,17 @@ export function storeLoader(url: string): () => Promise<Store> {
     // Not the URL itself: it may carry a password.
     const what = scheme ? `the scheme '${scheme}:' is unknown` : 'the store URL has no scheme'
     const known = Object.keys(SCHEMES).map((each) => `${each}:`)
-    throw new LockError('INVALID_OPTION', `${what}; known are ${known.join(', ')}, or pass a store object`)
+    throw invalid(`${what}; known are ${known.join(', ')}, or pass a store object`)
   }
-  const wrong = found.check(rest)
-  if (wrong) throw new LockError('INVALID_OPTION', `the store URL '${name}:…' is wrong: ${wrong}`)
-  return () => found.load(rest)
+  found.check(rest)
+  return { name, load: () => found.load(rest) }
+}
+
+/** `sqlite:///var/lib/locks.db` is a common way to write an absolute path. */
+function pathOf(rest: string): string {
+  return rest.replace(/^\/\/\//, '/')
+}
+
+function invalid(message: string): LockError {
+  return new LockError('INVALID_OPTION', `createLocks: ${message}`)
 }

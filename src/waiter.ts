@@ -4,16 +4,16 @@ import { LockError } from './errors.ts'
 import type { Linked } from './fifo.ts'
 import type { Lease } from './lease.ts'
 import type { Request } from './options.ts'
-import type { Holder } from './store.ts'
 
-/** Not a fault: someone else has the key. `holder` is null if nobody knows who, or a sibling has it. */
+/** Not a fault: someone else has the key. */
 export class Contention {
   readonly waitedMs: number
-  readonly holder: Holder | null
+  /** Who has it, in words; null if nobody knows. */
+  readonly by: string | null
 
-  constructor(waitedMs: number, holder: Holder | null) {
+  constructor(waitedMs: number, by: string | null) {
     this.waitedMs = waitedMs
-    this.holder = holder
+    this.by = by
   }
 }
 

@@ -8,6 +8,8 @@ import type { Request } from './options.ts'
 import type { Ask, LockRecord, Watch } from './store.ts'
 import type { Contention } from './waiter.ts'
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /** What the room needs from outside; the rest of a line's keeping is the room itself. */
 export type RoomKeeping = Omit<LineKeeping, 'leave' | 'lost' | 'push' | 'watch' | 'unwatch' | 'forget'> & {
   readonly openWatch: (onFreed: (key: string) => void) => Watch | null
@@ -56,8 +58,9 @@ export class WaitingRoom {
   strayGrant({ key, owner, leaseMs }: Ask): void {
     if (this.#lines.get(key)?.adopt(owner)) return
     const bid = new Bid({ key, owner })
-    bid.unanswered(leaseMs)
-    this.#keeping.compensation.add(bid)
+    bid.sending(leaseMs)
+    bid.spent = true
+    this.#keeping.compensation.add(bid, true)
   }
 
   /** A key was freed by force through this client: a holder in this process need not wait to hear of it. */
@@ -68,7 +71,7 @@ export class WaitingRoom {
   /** Bounded: by the limit of a store call, and by the lease of a body that does not stop. */
   async close(reason: LockError): Promise<void> {
     for (const line of this.#lines.values()) line.close(reason)
-    if (this.#lines.size > 0) await new Promise<void>((resolve) => (this.#emptied = resolve))
+    if (this.#lines.size > 0) await this.#empty()
     await this.#watch?.close()
     this.#watch = null
   }
@@ -76,7 +79,7 @@ export class WaitingRoom {
   #leave(hold: Hold): Promise<Leaving> {
     const line = this.#lines.get(hold.claim.key)
     if (hold.held && line) return line.leave(hold)
-    this.#keeping.compensation.add(hold.bid)
+    this.#keeping.compensation.add(hold.bid, hold.mayBeAtStore)
     return Promise.resolve(false)
   }
 
@@ -84,6 +87,14 @@ export class WaitingRoom {
   #watching(): Watch | null {
     this.#watch ??= this.#openWatch((key) => this.#lines.get(key)?.freed())
     return this.#watch
+  }
+
+  /** Keeps the process alive: what comes after `close` must not be lost because nothing else is going on. */
+  async #empty(): Promise<void> {
+    const { env } = this.#keeping
+    const awake = env.setTimer(LONGEST_TIMER_MS, () => {}, false)
+    await new Promise<void>((resolve) => (this.#emptied = resolve))
+    env.clearTimer(awake)
   }
 
   #forget(line: Line): void {

@@ -1,7 +1,7 @@
 import type { Environment } from '../environment.ts'
 import { describeError, LockError } from '../errors.ts'
 import type { Events } from '../events.ts'
-import { runOutside } from '../section.ts'
+import { isThenable, runOutside } from '../section.ts'
 import type { Denial, Holder, LockRecord } from '../store.ts'
 import type { Stats } from './stats.ts'
 
@@ -174,7 +174,8 @@ export class Journal {
   // A logger is foreign code: it may throw, and must not break a lock by it.
   #log(level: 'debug' | 'info' | 'warn', message: string): void {
     try {
-      runOutside(() => this.#logger[level]?.(`holdfast: ${message}`))
+      const result: unknown = runOutside(() => this.#logger[level]?.(`holdfast: ${message}`))
+      if (isThenable(result)) result.then(undefined, () => {})
     } catch {
       // There is nowhere left to report to.
     }

@@ -11,6 +11,8 @@ export function locate(given: string): string {
         'give the path of a file, or use memoryStore()',
     )
   }
+  if (/^sqlite:/i.test(path)) throw invalid(`'${given}' is a URL for createLocks; give the path alone`)
+  if (/^~[/\\]/.test(path)) throw invalid(`'${given}': only a shell knows ~; write the folder out`)
   if (path.includes('\0')) throw invalid(`the path ${JSON.stringify(path)} contains a NUL character`)
   // Now, since the process may change its working directory before it opens the file again.
   return resolve(path)
