@@ -138,6 +138,7 @@ describe('bad options are INVALID_OPTION at the call', () => {
     [{ poll: { min: 0 } }, /poll.min/],
     [{ poll: { min: '1s', max: '1ms' } }, /max must not be smaller than min/],
     [{ poll: { every: 5 } }, /unknown option 'every'/],
+    [{ poll: 100 }, /poll: give { min, max }/],
   ]
   it.each(badClients)('createLocks with %o', (options, says) => {
     expect(() => createLocks(memoryStore(), options as LocksOptions)).toThrow(
@@ -153,6 +154,11 @@ describe('bad options are INVALID_OPTION at the call', () => {
       ['./locks.db', /no scheme/],
       ['sqlite://locks.db', /'sqlite:.\/locks.db'/],
       ['memory:shared', /has no name/],
+      ['sqlite:', /path of a file/],
+      ['sqlite::memory:', /memoryStore\(\)/],
+      ['sqlite:~/locks.db', /only a shell knows ~/],
+      ['sqlite:./locks.db?mode=ro', /takes no parameters/],
+      ['sqlite:sqlite:./locks.db', /give the path alone/],
       ['cassandra://secret@host', /'cassandra:' is unknown; known are memory:, sqlite:/],
       ['__proto__:x', /unknown|no scheme/],
       ['constructor:x', /unknown/],
@@ -170,6 +176,9 @@ describe('bad options are INVALID_OPTION at the call', () => {
       await expect(locks.list(options as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
     }
     await expect(locks.forceRelease('k', { grant: 0 })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    await expect(locks.forceRelease('k', { grant: undefined } as never)).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+    })
     await expect(locks.forceRelease('k', { token: 5 } as never)).rejects.toMatchObject({
       code: 'INVALID_OPTION',
     })

@@ -112,6 +112,20 @@ describe('G2 early word', () => {
     await locks.close()
   })
 
+  it('G2 a short silence of the store costs no short lease, however many there are', async () => {
+    const { time, store, locks } = world({ lease: '2s' })
+    for (let i = 0; i < 30; i += 1) {
+      await locks.acquire(`k${i}`)
+      await time.advance(22)
+    }
+    store.mood.renew = 'lose reply'
+    await time.advance(600)
+    store.mood.renew = 'work'
+    await time.advance(10_000)
+    expect(locks.stats()).toMatchObject({ lost: 0, held: 30 })
+    await locks.close()
+  })
+
   it('with renew: false the lease ends by itself, and is not renewed', async () => {
     const { time, store, locks } = world()
     const lease = await locks.acquire('k', { lease: '1s', renew: false })

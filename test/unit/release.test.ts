@@ -41,6 +41,34 @@ describe('G4 owner only, G6 loss is a value', () => {
     await locks.close()
   })
 
+  it('G6 a loss is reported and told although only the release notices it', async () => {
+    const { time, locks } = world({ lease: '1s' })
+    const lost = track(new Promise((resolve) => locks.on('lost', resolve)))
+    const lease = await locks.acquire('k')
+    const { signal } = lease
+    time.block(2_000)
+    await expect(lease.release()).resolves.toBe(false)
+    expect(signal.aborted).toBe(true)
+    expect(lost.settled).toBe(true)
+    expect(locks.stats()).toMatchObject({ lost: 1, released: 0 })
+    await locks.close()
+  })
+
+  it('G6 a body that releases a lost lease itself does not hide the loss', async () => {
+    const { time, store, locks } = world({ lease: '1s' })
+    const late = locks.using('k', async (lease) => {
+      time.block(2_000)
+      await lease.release()
+    })
+    await expect(late).rejects.toMatchObject({ code: 'LOCK_LOST' })
+    const freed = locks.using('k', async (lease) => {
+      await store.inner.evict('k')
+      await lease.release()
+    })
+    await expect(freed).rejects.toMatchObject({ code: 'LOCK_LOST' })
+    await locks.close()
+  })
+
   it("G6 the user's own error always wins", async () => {
     const { time, store, locks } = world({ lease: '1s' })
     const mine = new Error('mine')
@@ -75,6 +103,18 @@ describe('G4 owner only, G6 loss is a value', () => {
     expect(lease.held).toBe(false)
     expect(lease.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
     await locks.close()
+  })
+
+  it('forceRelease tells the holder although a rotation of its token went unheard', async () => {
+    const { time, store, locks } = world()
+    const lease = await locks.acquire('k', { lease: '10s', rotateToken: '2s' })
+    store.mood.renew = 'lose reply'
+    await time.advance(2_000)
+    await locks.forceRelease('k')
+    expect(lease.held).toBe(false)
+    const closing = locks.close()
+    await time.advance(10_000)
+    await closing
   })
 
   it('a release that cannot be told is LOCK_RELEASE_FAILED, and is told again until it works', async () => {

@@ -8,7 +8,7 @@ describe('G5 idempotent: lost and late replies', () => {
     const lost = track(locks.acquire('k', { wait: '1s' }))
     await time.advance(1_000)
     expect(lost.error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
-    await time.advance(2_100)
+    await time.advance(2_500)
     expect(await store.heldKeys()).toEqual([])
     await locks.close()
   })
@@ -96,6 +96,57 @@ describe('G5 idempotent: lost and late replies', () => {
     await locks.close()
   })
 
+  it('G5 an extend whose reply was lost is counted in what may be left', async () => {
+    const { time, store, locks } = world({ lease: '1s' })
+    const lease = await locks.acquire('k')
+    store.mood.renew = 'lose reply'
+    const extending = track(lease.extend('1h'))
+    await time.advance(900)
+    Object.assign(store.mood, { renew: 'fail', release: 'fail' })
+    await time.advance(200)
+    await expect(lease.release()).resolves.toBe(false)
+    await time.advance(5_000)
+    expect(extending.settled).toBe(true)
+    expect(await store.heldKeys()).toEqual(['k'])
+    store.mood.release = 'work'
+    await time.advance(10_000)
+    expect(await store.heldKeys()).toEqual([])
+    await locks.close()
+  })
+
+  it('a confirmed release is final: nothing goes on after a failed extend', async () => {
+    const { time, store, locks } = world({ lease: '10s' })
+    const lease = await locks.acquire('k')
+    store.mood.renew = 'fail'
+    await expect(lease.extend('1h')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await lease.release()
+    const { length } = store.calls
+    await time.advance(600_000)
+    expect(store.calls.length).toBe(length)
+    await locks.close()
+  })
+
+  it('G5 tries without number on one key leave one thing to take back', async () => {
+    const { time, store, locks } = world({ lease: '30s' })
+    store.mood.acquire = 'fail'
+    store.mood.release = 'fail'
+    for (let i = 0; i < 500; i += 1) {
+      void track(locks.tryAcquire('k'))
+      await time.advance(4)
+    }
+    expect(store.count('release')).toBeLessThan(40)
+    Object.assign(store.mood, { acquire: 'work', release: 'work' })
+    await time.advance(1_000)
+    const before = store.count('release')
+    await time.advance(10_000)
+    expect(store.count('release') - before).toBeLessThan(60)
+    await time.advance(60_000)
+    const after = store.count('release')
+    await time.advance(60_000)
+    expect(store.count('release')).toBe(after)
+    await locks.close()
+  })
+
   it('nothing is taken back that was never sent', async () => {
     const { time, store, locks } = world()
     store.mood.open = 'fail'
@@ -152,6 +203,19 @@ describe('G7 calm: a store that is down', () => {
     await time.advance(1_000)
     expect(waiting.error).toMatchObject({ code: 'LOCK_ACQUIRE_TIMEOUT' })
     await locks.close()
+  })
+
+  it('G7 a store that is silent on our own release is out of reach, not contended', async () => {
+    const { time, store, locks } = world()
+    const lease = await locks.acquire('k')
+    store.mood.release = 'hang'
+    void track(lease.release())
+    const waiting = track(locks.acquire('k', { wait: '1s' }))
+    await time.advance(1_000)
+    expect(waiting.error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    const closing = locks.close()
+    await time.advance(10_000)
+    await closing
   })
 
   it('an option that the store refuses fails at once, not after the wait', async () => {

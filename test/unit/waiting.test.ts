@@ -267,6 +267,41 @@ describe('G9 no starvation', () => {
     await two.close()
   })
 
+  it('G9 courtesy never costs a waiter its whole wait', async () => {
+    for (const [push, wait] of [
+      [true, 20],
+      [false, 200],
+    ] as const) {
+      const { time, locks, other } = world({ push, poll: { max: '500ms' } })
+      const two = other()
+      const lease = await locks.acquire('k')
+      void track(two.acquire('k', { wait: 10 }))
+      await time.advance(20)
+      await lease.release()
+      const waiting = track(locks.acquire('k', { wait }))
+      await time.advance(wait)
+      expect(waiting.value?.held).toBe(true)
+      await locks.close()
+      await two.close()
+    }
+  })
+
+  it('a longer lease on its way is not handed on', async () => {
+    const { time, store, locks } = world({ lease: '10s' })
+    const lease = await locks.acquire('k')
+    const slow = gate()
+    store.mood.renew = slow.promise
+    const extending = track(lease.extend('1h'))
+    const next = track(locks.acquire('k'))
+    await time.settle()
+    await lease.release()
+    slow.open()
+    await time.settle()
+    expect(extending.settled).toBe(true)
+    expect(next.value?.remainingMs).toBeLessThanOrEqual(9_500)
+    await locks.close()
+  })
+
   it('a hold is handed on only to a waiter whose options fit it', async () => {
     const { store, locks } = world({ lease: '10s' })
     const unlike = [
