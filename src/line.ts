@@ -107,6 +107,8 @@ export class Line implements Queue {
   /** `hold` was lost; its holder knows already. */
   lost(hold: Hold): void {
     if (hold !== this.#hold) return
+    // Kept for `atLeast`, and perhaps prolonged by a renewal just now: given back when that is over.
+    if (this.#phase === 'lingering' && hold.mayBeAtStore) return
     this.#hold = null
     // Nobody is left to release it, and a renewal may just have prolonged it.
     if (this.#closing) this.#keeping.compensation.add(hold.bid, hold.mayBeAtStore)

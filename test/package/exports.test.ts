@@ -18,8 +18,8 @@ const modules = subpaths.flatMap(([subpath, target]) =>
 )
 
 describe('the tarball', () => {
-  it('holds the built files, the licence, the readme and the changelog, and nothing else', () => {
-    const others = files.filter((file) => !/^dist\/.+\.(js|d\.ts)$/.test(file))
+  it('holds the built files, the documentation, the licence and the changelog, and nothing else', () => {
+    const others = files.filter((file) => !/^dist\/.+\.(js|d\.ts)$|^docs\/.+\.md$/.test(file))
     expect(others.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
   })
 
