@@ -85,6 +85,8 @@ export class Locks {
   readonly #deadlines: Schedule<Hold>
   readonly #room: WaitingRoom
   #settings: Settings
+  /** What a call without options asks for, the same each time. */
+  #plainRequests: Partial<Record<Call, Request>> = {}
   #closed: Promise<void> | null = null
 
   /** @internal Use `createLocks`. */
@@ -233,6 +235,7 @@ export class Locks {
   configure(defaults: Defaults): void {
     this.#assertOpen()
     this.#settings = checkConfigure(defaults, this.#settings)
+    this.#plainRequests = {}
   }
 
   /** Asks the store. Never rejects: a store that is down is an answer. */
@@ -282,9 +285,12 @@ export class Locks {
     return this.#connection.asLockError(new Error(`a wrong answer to ${step}`))
   }
 
-  #check(call: Call, key: string, options: UsingOptions = {}): Request {
+  #check(call: Call, key: string, options?: UsingOptions): Request {
     checkKey(key)
-    const request = checkRequest(call, options, this.#settings)
+    const request =
+      options === undefined
+        ? (this.#plainRequests[call] ??= checkRequest(call, {}, this.#settings))
+        : checkRequest(call, options, this.#settings)
     this.#assertOpen()
     this.#journal.stats.counters.requests += 1
     return request

@@ -37,7 +37,7 @@ export interface AcquireOptions {
   /** Gives up waiting. It does not end a lease once there is one. */
   readonly signal?: AbortSignal | undefined
   /** Why the key is held, for people: a string, or a value that JSON can carry. At most 4 KiB. */
-  readonly context?: unknown | undefined
+  readonly context?: unknown
   /** Inside `using` of the same key: enter again (default), or with false throw DEADLOCK. */
   readonly reentrant?: boolean | undefined
   /** Raise the token at this pace while the lease goes on. The lease must be at least twice as long. */
