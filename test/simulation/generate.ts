@@ -44,7 +44,7 @@ export function generateSchedule(seed: number): Schedule {
     calmAt: HORIZON_MS,
     processes,
     tasks,
-    faults: faultPlans(random, flavour, processCount, keyCount),
+    faults: faultPlans(random, flavour, tasks, processCount, keyCount),
   }
 }
 
@@ -78,14 +78,15 @@ function processPlan(random: Random, flavour: Flavour, network: NetworkPlan): Pr
   const min = random.integer(5, 50)
   // The first call opens the store too.
   const roundTrips = 4 * network.latencyMs[1]
+  const clockRate = wild ? random.pick([0.6, 0.85, 1.2, 1.6]) : rate(random)
   return {
     clockOffset: random.integer(100_000, 1_000_000),
-    clockRate: wild ? random.pick([0.6, 0.85, 1.2, 1.6]) : rate(random),
+    clockRate,
     coarseTimers: random.chance(0.5),
     timerLatenessMs: random.pick([0, 0, 1, 4]),
     stallChance: flavour === 'calm' || random.chance(0.6) ? 0 : random.between(0, 0.02),
     stallMs: random.pick([5, 50, 400]),
-    callTimeout: Math.ceil(roundTrips + random.pick([20, 100, 500, 1500])),
+    callTimeout: Math.ceil(roundTrips * Math.max(clockRate, 1) + random.pick([20, 100, 500, 1500])),
     poll: { min, max: random.integer(100, 400) },
   }
 }
@@ -193,30 +194,41 @@ function step(random: Random, leaseMs: number, depth: number, keys: number): Ste
   }
 }
 
-function faultPlans(random: Random, flavour: Flavour, processes: number, keys: number): FaultPlan[] {
+function faultPlans(
+  random: Random,
+  flavour: Flavour,
+  tasks: readonly TaskPlan[],
+  processes: number,
+  keys: number,
+): FaultPlan[] {
   const most = { stormy: 8, mixed: 4, crowded: 3, calm: 2 }[flavour]
   const count = random.integer(0, most)
-  return Array.from({ length: count }, () => faultPlan(random, processes, keys))
+  return Array.from({ length: count }, () => faultPlan(random, random.pick(tasks), processes, keys))
 }
 
-function faultPlan(random: Random, processes: number, keys: number): FaultPlan {
-  const at = Math.round(random.between(0, HORIZON_MS * 0.9))
-  const process = random.integer(0, processes - 1)
-  // Every fault that lasts is over by the time of calm.
-  const ms = Math.min(
-    Math.round(random.pick([20, 120, 500, 1500, 4000]) * random.between(0.5, 1.5)),
-    HORIZON_MS - at,
+/** Half of the faults are aimed at a task: its process, its time, about as long as its lease. */
+function faultPlan(random: Random, task: TaskPlan, processes: number, keys: number): FaultPlan {
+  const aimed = random.chance(0.5)
+  const latest = HORIZON_MS * 0.9
+  const at = Math.round(
+    aimed ? Math.min(task.at + random.between(0, 1500), latest) : random.between(0, latest),
   )
+  const process = aimed ? task.process : random.integer(0, processes - 1)
+  const key = aimed ? task.key : random.integer(0, keys - 1)
+  const length =
+    aimed && random.chance(0.5) ? (task.options.lease ?? 0) : random.pick([20, 120, 500, 1500, 4000])
+  // Every fault that lasts is over by the time of calm.
+  const ms = Math.min(Math.round(length * random.between(0.5, 1.5)) + 10, HORIZON_MS - at)
   return random.weighted<FaultPlan>([
     [4, { at, do: 'pause', process, ms }],
     [2, { at, do: 'crash', process }],
     [1.5, { at, do: 'close', process }],
-    [3, { at, do: 'cut', process, ms, way: random.pick(['there', 'back', 'both']) }],
+    [4, { at, do: 'cut', process, ms, way: random.pick(['there', 'back', 'both']) }],
     [2, { at, do: 'freeze', ms }],
     [1.5, { at, do: 'slow', ms, factor: random.pick([3, 10, 40]) }],
     [1.5, { at, do: 'down', ms }],
     [1.5, { at, do: 'restart', silent: random.chance(0.4) }],
     [1, { at, do: 'forget' }],
-    [1.5, { at, do: 'evict', process, key: random.integer(0, keys - 1) }],
+    [1.5, { at, do: 'evict', process, key }],
   ])
 }

@@ -26,12 +26,13 @@ export interface OwnerBook {
   /** An operator or an amnesia of the store took the key away; nobody promised to tell at once. */
   disturbed: boolean
   grantedAt: number | undefined
-  /** Granted by a message that the network delivered a second time. */
+  /** Granted by a call that the network had delivered before. */
   grantedByCopy: boolean
   /** The last time that a lease under this owner was in somebody's hands. */
   inHandsAt: number | undefined
-  /** Until when `atLeast` keeps the key on purpose. */
+  /** Until when `atLeast` keeps the key on purpose, and by how much that may be less. */
   keptUntil: number
+  keptLessMs: number
 }
 
 /** What the whole run knows, by owner and by grant. Facts come here before any invariant hears them. */
@@ -49,8 +50,9 @@ export class Ledger {
   readonly #ownerOfGrant = new Map<string, Map<number, string>>()
   /** Looked up after every step, but a token seldom changes. */
   readonly #books = new Map<Attempt, { readonly token: bigint; readonly book: OwnerBook | undefined }>()
+  readonly #arrived = new Set<number>()
   /** Whether the message that the server works on came before. */
-  #copy = 0
+  #repeated = false
   readonly #processes: readonly SimulatedProcess[]
   readonly #time: () => number
 
@@ -71,6 +73,19 @@ export class Ledger {
     return book
   }
 
+  /** Whether it was granted by a message that no client could reckon with: a copy, or one very late. */
+  isBeyondKnowing({ grantedByCopy, grantedAt = 0, asks, leaseMs, process }: OwnerBook): boolean {
+    const { callTimeout, clockRate } = process.plan
+    return grantedByCopy || grantedAt - (asks.at(-1)?.sentAt ?? 0) >= (leaseMs + callTimeout) / clockRate
+  }
+
+  isInHands({ key, owner }: OwnerBook): boolean {
+    for (const attempt of this.inside) {
+      if (attempt.key === key && this.bookOf(attempt)?.owner === owner) return true
+    }
+    return false
+  }
+
   /** `held`, unless reading it could hide that no timer told the holder. */
   isHeld(attempt: Attempt): boolean {
     const { lease, process, signal } = attempt
@@ -86,7 +101,8 @@ export class Ledger {
         if (fact.call.step === 'acquire') for (const item of fact.call.items) this.#asked(fact.call, item)
         break
       case 'arrived':
-        this.#copy = fact.copy
+        this.#repeated = this.#arrived.has(fact.call.number)
+        this.#arrived.add(fact.call.number)
         break
       case 'answered':
         this.#answered(fact)
@@ -99,7 +115,7 @@ export class Ledger {
         const book = this.owners.get(fact.owner)
         if (book && fact.is === 'granted') {
           book.grantedAt = this.#time()
-          book.grantedByCopy = this.#copy > 0
+          book.grantedByCopy = this.#repeated
         }
         break
       }
@@ -141,7 +157,10 @@ export class Ledger {
     const { atLeast = 0 } = attempt.options
     const book = this.bookOf(attempt)
     if (!book || attempt.reenters || atLeast === 0) return
-    book.keptUntil = Math.max(book.keptUntil, this.#time() + atLeast / attempt.process.plan.clockRate)
+    const { process, enteredAt = 0 } = attempt
+    book.keptUntil = Math.max(book.keptUntil, enteredAt + atLeast / process.plan.clockRate)
+    // Core may have begun to count before its process was held up.
+    book.keptLessMs = process.stalledMs - attempt.stalledMs
   }
 
   #asked(call: Call, { owner, key, leaseMs = 0 }: CallItem): void {
@@ -166,6 +185,7 @@ export class Ledger {
       grantedByCopy: false,
       inHandsAt: undefined,
       keptUntil: 0,
+      keptLessMs: 0,
     })
   }
 
@@ -178,7 +198,7 @@ export class Ledger {
       const { process } = book
       const clock = process.clockAt(process.time)
       // A few milliseconds below the limit it is open which timer fires first.
-      const inTime = clock - call.sentClock < process.plan.callTimeout - 10
+      const inTime = clock - process.clockAt(call.begunAt) < process.plan.callTimeout - 10
       if (answer.renewed === false) {
         book.refused = true
         book.surelyRefused ||= inTime

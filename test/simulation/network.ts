@@ -22,6 +22,8 @@ export interface Call {
   /** True time, and what the clock of the process showed then. */
   readonly sentAt: number
   readonly sentClock: number
+  /** When the step began in which it was sent: its time limit may count from there. */
+  readonly begunAt: number
   ended: boolean
 }
 
@@ -118,6 +120,7 @@ export class Network {
       items: items.map((item) => ({ ...item })),
       sentAt,
       sentClock: process.clockAt(sentAt),
+      begunAt: this.#world.time,
       ended: false,
     }
     this.#note({ is: 'sent', call })

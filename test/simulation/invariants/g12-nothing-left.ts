@@ -51,7 +51,11 @@ export function nothingLeft({ world, processes, network, ledger, locks, weather,
     if (calmMs < 4 * (processes[index]?.plan.callTimeout ?? 0)) return
     for (const { key, owner } of network.server.store.records.values()) {
       const book = ledger.owners.get(owner)
-      if (book?.process.index !== index || book.keptUntil > 0 || book.grantedByCopy) continue
+      if (book?.process.index !== index || book.keptUntil > 0 || ledger.isBeyondKnowing(book)) continue
+      // Its ask came through after the last attempt to take it back.
+      if ((book.grantedAt ?? 0) > (closingAt.get(index) ?? 0)) continue
+      // A body that works on after a loss is not waited for; its lease runs out by itself.
+      if (ledger.isInHands(book)) continue
       if (network.server.store.held(key))
         fail('G12', `process ${index} is closed and still holds ${key} as ${owner}`)
     }

@@ -10,7 +10,7 @@ const ROUNDING_MS = 1e-3
  * call that the store confirmed to this process. Past it `held` is false at once, and `signal` is
  * aborted as soon as a timer can fire; before it nobody is told of a loss without a reason.
  */
-export function earlyWord({ world, ledger, weather, fail }: Scene): Invariant {
+export function earlyWord({ world, ledger, fail }: Scene): Invariant {
   const renewedAt = new Map<string, number>()
   /** Were told, or have read `held === false`. */
   const over = new Set<Attempt>()
@@ -85,11 +85,9 @@ export function earlyWord({ world, ledger, weather, fail }: Scene): Invariant {
     const book = ledger.bookOf(attempt)
     if (!book || root.options.renew === false || ledger.closing.has(process.index)) return
     const since = Math.max(renewedAt.get(book.owner) ?? 0, attempt.enteredAt ?? 0, process.busyUntil)
-    const calmSince = weather.calmSince(process.index, world.time)
-    const restMs = (world.time - Math.max(since, calmSince)) * process.plan.clockRate
+    const restMs = (world.time - since) * process.plan.clockRate
     // Due at a third of the lease; a call under way may first have to run into its limit.
     if (restMs <= book.leaseMs / 3 + 2 * process.plan.callTimeout + timerSlackMs(process)) return
-    if (ledger.isHeld(attempt))
-      fail('G2', `${name} has not been renewed for ${restMs.toFixed(1)} ms of calm weather`)
+    if (ledger.isHeld(attempt)) fail('G2', `${name} has not been renewed for ${restMs.toFixed(1)} ms`)
   }
 }

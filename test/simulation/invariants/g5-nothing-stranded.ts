@@ -1,3 +1,4 @@
+import type { Attempt } from '../attempt.ts'
 import type { ModelRecord } from '../model-store.ts'
 import type { OwnerBook } from '../ledger.ts'
 import type { Invariant, Scene } from '../scene.ts'
@@ -16,15 +17,33 @@ const LONGEST_GAP_MS = 5000
 export function nothingStranded({ world, schedule, network, ledger, weather, fail }: Scene): Invariant {
   const { server } = network
 
+  /**
+   * Owners whom the store may have still, and since when: their holder left what it had lost without a
+   * word from the store, or the last to wait gave up with an ask under way.
+   */
+  const leftBehind = new Map<OwnerBook, number>()
+  /** The last owner that a process asked as for a key. */
+  const lastAsked = new Map<string, OwnerBook>()
+
   return {
     hear(fact) {
-      if (fact.is !== 'sent' || fact.call.step !== 'renew') return
+      if (fact.is === 'left') hearLeft(fact.attempt)
+      if (fact.is === 'settled' && !fact.attempt.lease) hearGaveUp(fact.attempt)
+      if (fact.is !== 'sent') return
+      for (const { key, owner } of fact.call.items) {
+        const book = ledger.owners.get(owner)
+        if (!book || fact.call.step === 'renew') continue
+        leftBehind.delete(book)
+        if (fact.call.step === 'acquire') lastAsked.set(`${fact.call.process} ${key}`, book)
+      }
+      if (fact.call.step !== 'renew') return
       for (const { owner, key } of fact.call.items) {
         const book = ledger.owners.get(owner)
-        if (book && !isInHands(book)) checkRenewal(book, key)
+        if (book && !ledger.isInHands(book)) checkRenewal(book, key)
       }
     },
     look() {
+      for (const [book, since] of leftBehind) checkLeftBehind(book, since)
       for (const record of server.store.records.values()) {
         if (record.expiresAt > server.clockAt(world.time)) checkRecord(record)
       }
@@ -38,26 +57,46 @@ export function nothingStranded({ world, schedule, network, ledger, weather, fai
     },
   }
 
-  function isInHands({ key, owner }: OwnerBook): boolean {
-    for (const attempt of ledger.inside) {
-      if (attempt.key === key && ledger.bookOf(attempt)?.owner === owner) return true
+  function hearLeft(attempt: Attempt): void {
+    const book = ledger.bookOf(attempt)
+    const isLost = attempt.toldAt !== undefined && !attempt.reenters
+    if (book && isLost && !book.refused && !book.disturbed) leftBehind.set(book, world.time)
+  }
+
+  function hearGaveUp({ key, process }: Attempt): void {
+    for (const other of ledger.waiting) {
+      if (other.key === key && other.process === process && !other.reenters) return
     }
-    return false
+    const book = lastAsked.get(`${process.index} ${key}`)
+    if (book?.inHandsAt === undefined && book && !ledger.isInHands(book)) leftBehind.set(book, world.time)
+  }
+
+  function checkLeftBehind(book: OwnerBook, since: number): void {
+    const { process } = book
+    if (process.crashed || ledger.closing.has(process.index)) {
+      leftBehind.delete(book)
+      return
+    }
+    // First the ask runs into its limit; then the release may have to queue behind calls that hang.
+    const waitedMs = (world.time - Math.max(since, process.busyUntil)) * process.plan.clockRate
+    const isThere = server.store.held(book.key)?.owner === book.owner && !ledger.isBeyondKnowing(book)
+    if (isThere && waitedMs > 3 * process.plan.callTimeout + FIRST_GAP_MS + timerSlackMs(process)) {
+      fail('G5', `${book.key} was left as ${book.owner} without taking back what may remain of it`)
+    }
   }
 
   function checkRecord({ key, owner, leaseMs }: ModelRecord): void {
     const book = ledger.owners.get(owner)
     const grantedAt = book?.grantedAt ?? 0
-    if (!book || book.process.crashed || book.grantedByCopy || isInHands(book)) return
+    if (!book || book.process.crashed || ledger.isBeyondKnowing(book) || ledger.isInHands(book)) return
     const { process } = book
     // Nobody is left to take it back; what `close` itself must take back is G12's business.
     if (ledger.closed.has(process.index)) return
     const { callTimeout, clockRate, poll } = process.plan
     const firstAsk = book.asks[0]?.sentAt ?? 0
-    const lastAsk = book.asks.at(-1)?.sentAt ?? 0
-    if (grantedAt - lastAsk >= (book.leaseMs + callTimeout) / clockRate) return
-    // A waiter may still come back for it; else it is taken back, one call after another.
-    const calls = (poll.max + 3 * callTimeout) / clockRate + 10 * schedule.network.latencyMs[1]
+    // A waiter may still come back for it; else it is taken back: one call that was lost, one that is not.
+    const comeBackMs = book.inHandsAt === undefined ? poll.max + callTimeout : 0
+    const calls = (comeBackMs + 2 * callTimeout) / clockRate + 6 * schedule.network.latencyMs[1]
     if (world.time - grantedAt <= calls) return
     // What `atLeast` keeps outlives the client.
     if (book.keptUntil > 0 && ledger.closing.has(process.index)) return
@@ -76,7 +115,8 @@ export function nothingStranded({ world, schedule, network, ledger, weather, fai
     const idleMs =
       (world.time - Math.max(inHandsAt ?? 0, keptUntil, process.busyUntil)) * process.plan.clockRate
     // A renewal may have been queued behind a call that hangs when its lease was given back.
-    if (inHandsAt === undefined || idleMs > process.plan.callTimeout + timerSlackMs(process)) {
+    const longestMs = process.plan.callTimeout + timerSlackMs(process) + process.stalledMs
+    if (inHandsAt === undefined || idleMs > longestMs) {
       fail('G5', `${key} is renewed as ${book.owner} although nobody holds it`)
     }
   }

@@ -16,9 +16,11 @@ export function calm({ world, ledger, weather, schedule, fail }: Scene): Invaria
       for (const attempt of ledger.waiting) {
         if (attempt.process.crashed) continue
         const { process, name, outer } = attempt
-        const stalledMs = process.stalledMs - attempt.stalledMs
+        const stalledMs = (process.stalledMs - attempt.stalledMs) * process.plan.clockRate
         const overdueMs = waitedMs(attempt) - longestMs(attempt) - stalledMs
-        const awakeMs = world.time - process.busyUntil
+        // After a pause a call that waited to be sent has its time limit still before it.
+        const onceMs = attempt.waitMs === 0 ? longestMs(attempt) / process.plan.clockRate : 0
+        const awakeMs = world.time - process.busyUntil - onceMs
         if (Math.min(overdueMs, awakeMs) > timerSlackMs(process) && !outer) {
           fail('G7', `${name} should have been settled ${overdueMs.toFixed(1)} ms ago`)
         }

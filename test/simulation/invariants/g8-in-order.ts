@@ -11,7 +11,7 @@ const LONGEST_COURTESY_MS = 250
  * is free does not stay so while someone waits for it, also if the word of it was lost.
  */
 export function inOrder({ world, schedule, network, processes, ledger, weather, fail }: Scene): Invariant {
-  const asking = new Map<string, { readonly call: Call; readonly sentAt: number }>()
+  const asking = new Map<string, Call>()
   const openings = new Set<string>()
   /** Since when a key has been free by the store's clock. */
   const freeSince = new Map<string, number>()
@@ -57,12 +57,11 @@ export function inOrder({ world, schedule, network, processes, ledger, weather, 
     for (const { key } of call.items) {
       const place = `${call.process} ${key}`
       const before = asking.get(place)
-      // Before the code of the process was held up, if it was: the limit may count from there.
-      asking.set(place, { call, sentAt: world.time })
-      if (!before || before.call.ended) continue
-      const ageMs = (process.time - before.sentAt) * process.plan.clockRate
+      asking.set(place, call)
+      if (!before || before.ended) continue
+      const ageMs = (process.time - before.begunAt) * process.plan.clockRate
       // It also counts from before the store was opened.
-      const waitedForOpen = openings.has(`${call.process} ${before.sentAt}`)
+      const waitedForOpen = openings.has(`${call.process} ${before.begunAt}`)
       if (ageMs < process.plan.callTimeout - 2 && !waitedForOpen) {
         fail(
           'G8',
@@ -77,7 +76,7 @@ export function inOrder({ world, schedule, network, processes, ledger, weather, 
     const since = freeFrom(key)
     if (world.time - since < process.plan.poll.max) return
     const heldUntil = heldFor(attempt)
-    if (heldUntil > 0) blockedAt.set(attempt, heldUntil)
+    if (heldUntil > 0) blockedAt.set(attempt, Math.max(heldUntil, blockedAt.get(attempt) ?? 0))
     const { callTimeout, poll, clockRate } = process.plan
     const calmSince = weather.calmSince(process.index, world.time)
     const from = Math.max(since, attempt.askedAt, calmSince, process.busyUntil, blockedAt.get(attempt) ?? 0)

@@ -8,21 +8,22 @@ import type { Invariant, Scene } from '../scene.ts'
 const LONGEST_SLICE_MS = 150
 
 /** A process keeps a key to itself for a bounded time, and lets others ask first when they want it. */
-export function noStarvation({ world, ledger, processes, fail }: Scene): Invariant {
+export function noStarvation({ ledger, processes, fail }: Scene): Invariant {
   const firstEntry = new Map<string, number>()
   /** When a process learned that the key it gave back is wanted elsewhere. */
   const gaveBack = new Map<string, number>()
-  const lost = new Set<string>()
+  /** Who held under an owner last. */
+  const lastHolder = new Map<string, Attempt>()
   /** The first release of each owner; later ones take back what may be left. */
-  const releases = new Map<string, { readonly call: Call; readonly sentAt: number }>()
+  const releases = new Map<string, Call>()
 
   return {
     hear(fact) {
       if (fact.is === 'entered' && !fact.attempt.reenters) checkSlice(fact.attempt, fact.token)
-      if (fact.is === 'told') lost.add(ledger.bookOf(fact.attempt)?.owner ?? '')
+      if (fact.is === 'left') lastHolder.set(ledger.bookOf(fact.attempt)?.owner ?? '', fact.attempt)
       if (fact.is === 'sent' && fact.call.step === 'release') {
         for (const { owner } of fact.call.items) {
-          if (!releases.has(owner)) releases.set(owner, { call: fact.call, sentAt: world.time })
+          if (!releases.has(owner)) releases.set(owner, fact.call)
         }
       }
       if (fact.is === 'answered' && fact.call.step === 'release') hearReleases(fact)
@@ -36,7 +37,7 @@ export function noStarvation({ world, ledger, processes, fail }: Scene): Invaria
     const owner = ledger.bookOf(attempt)?.owner ?? ''
     const { process } = attempt
     // Time that its own code lost counts for nothing: a slice is checked before, not after.
-    const clock = process.clockAt(process.time) - process.stalledMs
+    const clock = process.clockAt(process.time - process.stalledMs)
     const first = firstEntry.get(owner)
     if (first === undefined) firstEntry.set(owner, clock)
     else if (clock - first > LONGEST_SLICE_MS) {
@@ -51,14 +52,12 @@ export function noStarvation({ world, ledger, processes, fail }: Scene): Invaria
     const process = processes[call.process]
     if (!process) return
     call.items.forEach(({ key, owner }, i) => {
-      const first = releases.get(owner)
-      const tookMs = (process.time - (first?.sentAt ?? 0)) * process.plan.clockRate
       // Past its limit an answer is not heard.
-      if (first?.call !== call || tookMs > process.plan.callTimeout - 2) return
+      const tookMs = (process.time - call.begunAt) * process.plan.clockRate
+      if (releases.get(owner) !== call || tookMs > process.plan.callTimeout - 2) return
       const { released, wanted } = answers[i] as ReleaseAnswer
-      // Taking back what was lost, or nobody's, is no turn that was had.
-      const inHands = ledger.owners.get(owner)?.inHandsAt !== undefined
-      const hadTurn = inHands && !lost.has(owner)
+      // Whoever gives a key back waits for the answer; what was lost, or nobody's, is taken back later.
+      const hadTurn = lastHolder.get(owner)?.settledAt === undefined && lastHolder.has(owner)
       if (released && wanted && hadTurn) gaveBack.set(`${call.process} ${key}`, process.time)
     })
   }
@@ -69,15 +68,13 @@ export function noStarvation({ world, ledger, processes, fail }: Scene): Invaria
     if (!process || since === undefined) return
     gaveBack.delete(`${index} ${key}`)
     const { poll, clockRate } = process.plan
-    const least = Math.min(poll.min, poll.max / 2) - 1
+    const waiters = [...ledger.waiting].filter((each) => each.key === key)
+    const own = waiters.filter((each) => each.process === process)
+    // Nobody loses more than half of its wait to courtesy, and one try none.
+    const shortestWaitMs = Math.min(...own.map(({ waitMs }) => waitMs))
+    const least = Math.min(poll.min, poll.max / 2, shortestWaitMs / 2) - 1
     const gapMs = (process.time - since) * clockRate
-    if (gapMs >= least) return
-    // One try does not wait, out of courtesy or otherwise.
-    const triesOnce = [...ledger.waiting].some(
-      (attempt) => attempt.process === process && attempt.key === key && attempt.waitMs === 0,
-    )
-    const wanters = [...ledger.waiting].filter((each) => each.process !== process && each.key === key)
-    if (triesOnce || wanters.length === 0) return
+    if (gapMs >= least || waiters.length === own.length) return
     fail(
       'G9',
       `process ${index} asks for ${key} ${gapMs.toFixed(1)} ms after giving it back to those who want it`,

@@ -15,6 +15,9 @@ export function options({ world, ledger, weather, fail }: Scene): Invariant {
         case 'told':
           lost.add(ledger.bookOf(fact.attempt)?.owner ?? '')
           break
+        case 'settled':
+          hearEnd(fact.attempt)
+          break
         case 'released':
           checkStay(fact.owner)
           break
@@ -26,6 +29,7 @@ export function options({ world, ledger, weather, fail }: Scene): Invariant {
           break
         case 'left':
           rotatedAt.delete(fact.attempt)
+          hearLeft(fact.attempt)
           break
         case 'sent':
           if (fact.call.step === 'renew') for (const { owner } of fact.call.items) checkRenewal(owner)
@@ -49,14 +53,29 @@ export function options({ world, ledger, weather, fail }: Scene): Invariant {
     if (attempt.options.rotateToken !== undefined) rotatedAt.set(attempt, { token, time: world.time })
   }
 
+  /** A lease may have run out a moment ago, before any timer could tell. */
+  function hearLeft(attempt: Attempt): void {
+    const { process } = attempt
+    const book = ledger.bookOf(attempt)
+    if (book && process.clockAt(process.time) >= book.deadline) lost.add(book.owner)
+  }
+
+  /** Or it runs out in the very line that gives it back. */
+  function hearEnd(attempt: Attempt): void {
+    const stalled = attempt.stalledMs !== attempt.process.stalledMs
+    if (stalled && attempt.released !== 'true') lost.add(ledger.bookOf(attempt)?.owner ?? '')
+  }
+
   /** Nobody else comes in before `atLeast` is over, unless the key was lost or its client closed. */
   function checkStay(owner: string, next?: Attempt): void {
     const book = ledger.owners.get(owner)
     // An attempt that comes in under this owner has just set the time itself.
     const keptUntil = next?.options.atLeast === undefined ? (book?.keptUntil ?? 0) : 0
     if (!book || lost.has(owner) || ledger.closing.has(book.process.index)) return
+    // Granted anew, by a call that was long given up, after it had been left.
+    if ((book.grantedAt ?? 0) > (book.inHandsAt ?? Infinity)) return
     const earlyMs = keptUntil - world.time
-    if (earlyMs > 1)
+    if (earlyMs > 1 + book.keptLessMs)
       fail('atLeast', `${book.key} was passed on ${earlyMs.toFixed(1)} ms before its shortest hold was over`)
   }
 

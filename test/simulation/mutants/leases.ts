@@ -12,8 +12,8 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   mutant(
     'the send time is read after the call was made',
     'src/connection.ts',
-    'step(store).then(succeed, fail)',
-    'step(store).then(succeed, fail)\n        sentAt = this.#env.now()',
+    'runOutside(() => step(store)).then(succeed, fail)',
+    'runOutside(() => step(store)).then(succeed, fail)\n        sentAt = this.#env.now()',
   ),
   mutant(
     'no margin: the deadline is the whole lease',
@@ -38,7 +38,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: 'src/hold.ts',
-        find: 'if (!this.held) return\n    const deadline',
+        find: 'if (!this.held || this.#windingDown) return\n    const deadline',
         replace: "if (this.#state === 'ended') return\n    this.#state = 'held'\n    const deadline",
       },
       {
@@ -80,12 +80,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     'const rotate = false &&',
   ),
   mutant('the token is not raised on hand-off', 'src/line.ts', 'hold.handOffs += 1\n', ''),
-  mutant(
-    '`atLeast` is ignored',
-    'src/line.ts',
-    'if (lingerMs > 0 && !this.#closing) {',
-    'if (lingerMs > 1e9 && !this.#closing) {',
-  ),
+  mutant('`atLeast` is ignored', 'src/line.ts', 'if (lingerMs > 0) {', 'if (lingerMs > 1e9) {'),
   mutant(
     'a nested lease is not told of the loss',
     'src/lease.ts',
@@ -101,7 +96,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   mutant(
     '`using` says nothing of a loss',
     'src/locks.ts',
-    'if (left === false && !request.ignoreLoss)',
+    'if ((left === false || lease.loss) && !request.ignoreLoss)',
     'if (left === false && key.length === 0)',
   ),
   mutant(

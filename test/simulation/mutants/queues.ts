@@ -23,7 +23,12 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     else this.#last = member
     this.first = member`,
   ),
-  mutant('every waiter asks the store', 'src/line.ts', 'if (free) this.#ask()', 'this.#ask()'),
+  mutant(
+    'every waiter asks the store',
+    'src/line.ts',
+    'if (free) this.#ask()\n    else if',
+    'this.#ask()\n    if',
+  ),
   mutant(
     'a lost wake-up costs the whole lease: nobody polls behind the push',
     'src/pace.ts',
@@ -39,8 +44,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   mutant(
     'no courtesy: a process asks again before those it gave the key back for',
     'src/line.ts',
-    'if (answer.wanted && !this.#closing) this.#pause()',
-    'if (answer.wanted && this.#closing) this.#pause()',
+    'answer.wanted && !this.#closing) this.#pause(',
+    'answer.wanted && this.#closing) this.#pause(',
   ),
   mutant(
     'siblings are let in together',
@@ -48,12 +53,13 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     'if (!this.#nested) return Promise',
     'if (request.reentrant) return Promise',
   ),
-  mutant(
-    'a hold is handed to a waiter that asked for another lease',
-    'src/hold.ts',
-    'request.leaseMs === leaseMs &&\n      request.leaseMs === this.leaseMs &&',
-    '',
-  ),
+  {
+    bug: 'a hold is handed to a waiter that asked for another lease',
+    changes: [
+      { file: 'src/hold.ts', find: 'request.leaseMs === leaseMs &&\n', replace: '' },
+      { file: 'src/hold.ts', find: 'request.leaseMs === this.bid.longestMs &&\n', replace: '' },
+    ],
+  },
   mutant(
     're-entry waits for itself',
     'src/locks.ts',

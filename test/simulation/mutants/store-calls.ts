@@ -16,8 +16,8 @@ export const STORE_CALL_MUTANTS: readonly Mutant[] = [
   mutant(
     'an owner is used for more than one hold',
     'src/line.ts',
-    'this.#bid = null\n    if (this.#keeping',
-    'if (this.#keeping',
+    'this.#bid = null\n    bid.spent = true\n',
+    '',
   ),
   mutant(
     'an ask with no answer is not taken back',
@@ -28,26 +28,26 @@ export const STORE_CALL_MUTANTS: readonly Mutant[] = [
   mutant(
     'a retry forgets the ask before it',
     'src/line.ts',
-    'if (sentAt !== NEVER_SENT) bid.unanswered(leaseMs)\n',
+    'if (sentAt !== NEVER_SENT) bid.askUnanswered()\n',
     'this.#bid = null\n',
   ),
   mutant(
     'a release with no answer is not repeated',
     'src/line.ts',
-    'if (answer instanceof LockError) hold.bid.unanswered(hold.leaseMs)\n',
-    '',
+    'compensation.add(hold.bid, failed)\n',
+    'compensation.add(hold.bid)\n',
   ),
   mutant(
     'what the store may have prolonged after a loss is not taken back',
     'src/hold.ts',
-    'this.bid.unanswered(this.leaseMs)\n',
+    'this.mayBeAtStore = true\n',
     '',
   ),
   mutant(
     'a leftover is released once and then forgotten',
     'src/compensation.ts',
-    'if (undone || now',
-    'if (!undone || now',
+    'this.#schedule.set(leftover.entry, this.#env.now() + leftover.gapMs)\n      leftover.gapMs =',
+    'this.#forget(leftover)\n      leftover.gapMs =',
   ),
   mutant(
     'the late answer to an ask takes back what its retry got',
@@ -64,8 +64,8 @@ export const STORE_CALL_MUTANTS: readonly Mutant[] = [
   mutant(
     'the answers of a batch are off by one',
     'src/batcher.ts',
-    'const answer = answers[i]',
-    'const answer = answers[(i + 1) % answers.length]',
+    '(answers as readonly (O | Fault)[])[i]',
+    '(answers as readonly (O | Fault)[])[(i + 1) % answers.length]',
   ),
   mutant(
     'a key stands twice in one batch',
@@ -94,8 +94,8 @@ export const STORE_CALL_MUTANTS: readonly Mutant[] = [
   mutant(
     'the time of day of the client is sent',
     'src/line.ts',
-    'const ask: Ask = { ...bid.claim, leaseMs,',
-    'const ask: Ask = { ...bid.claim, leaseMs: leaseMs + this.#askedAt,',
+    'owner, leaseMs, holder: this.#keeping.holder(context)',
+    'owner, leaseMs: leaseMs + this.#calledAt, holder: this.#keeping.holder(context)',
   ),
   mutant(
     'renewals pile up behind a slow store',
@@ -108,17 +108,17 @@ export const STORE_CALL_MUTANTS: readonly Mutant[] = [
   mutant(
     'close leaves the timers of calls under way',
     'src/connection.ts',
-    "for (const end of this.#underWay) end(this.#unavailable('was closed'))\n",
+    'for (const end of this.#underWay) end(closedDuringCall())\n',
     '',
   ),
   mutant('close leaves the subscription', 'src/waiting-room.ts', 'await this.#watch?.close()\n', ''),
   {
     bug: 'a late answer opens the store again after close',
     changes: [
-      { file: 'src/compensation.ts', find: 'if (this.#closed || strays', replace: 'if (strays' },
+      { file: 'src/compensation.ts', find: 'if (this.#closed || (', replace: 'if ((' },
       {
         file: 'src/connection.ts',
-        find: "if (this.#closed) return this.#env.defer(() => settle(this.#unavailable('was closed'), NEVER_SENT))\n",
+        find: 'if (this.#closed) return this.#env.defer(() => settle(closedDuringCall(), NEVER_SENT))\n',
         replace: '',
       },
     ],
