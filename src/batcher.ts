@@ -114,7 +114,11 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
         this.#dropSlowTimer()
         batch.forEach(({ item, settle }, i) => {
           const answer = answers instanceof LockError ? answers : this.#answer(answers, i, item)
-          this.#connection.guard(() => settle(answer, sentAt))
+          try {
+            settle(answer, sentAt)
+          } catch (error) {
+            this.#connection.report(error)
+          }
         })
         if (this.#pending.length > 0) this.#flushSoon()
       },

@@ -126,8 +126,8 @@ export class Connection {
       const watch = store.watch(onFreed)
       return {
         // Push is a help, never a condition: if it breaks, the poll behind it goes on.
-        add: (key) => this.guard(() => watch.add(key)),
-        delete: (key) => this.guard(() => watch.delete(key)),
+        add: (key) => this.#guard(() => watch.add(key)),
+        delete: (key) => this.#guard(() => watch.delete(key)),
         close: () => this.#within(() => watch.close()),
       }
     } catch (error) {
@@ -207,12 +207,16 @@ export class Connection {
     return new LockError('STORE_UNAVAILABLE', `the ${this.name} store ${what}`, { cause })
   }
 
-  /** Runs code that must not break what comes after it. */
-  guard(work: () => void): void {
+  /** An error that nobody waits for. */
+  report(error: unknown): void {
+    this.#journal.fault(this.asLockError(error))
+  }
+
+  #guard(work: () => void): void {
     try {
       work()
     } catch (error) {
-      this.#journal.fault(this.asLockError(error))
+      this.report(error)
     }
   }
 

@@ -96,7 +96,7 @@ export class Hold {
 
   /** Whether it can be passed on to `request`, and serve it as well as a grant of its own would. */
   mayServe(request: Request): boolean {
-    const { leaseMs, renew, rotateMs, context } = this.request
+    const { leaseMs, renew, rotateMs, context, atLeastMs } = this.request
     const suits =
       renew &&
       request.renew &&
@@ -105,6 +105,7 @@ export class Hold {
       request.leaseMs === this.bid.longestMs &&
       request.rotateMs === rotateMs &&
       request.context === context &&
+      atLeastMs === 0 &&
       request.atLeastMs === 0
     const inSlice = this.handOffs + 1 < TOKENS_PER_GRANT && this.env.now() - this.since < SLICE_MS
     return suits && inSlice && this.remainingMs >= leaseMs / 2

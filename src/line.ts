@@ -8,8 +8,8 @@ import { Fifo } from './fifo.ts'
 import { deadlineOf, Hold, type HoldKeeping, LEFT, type Leaving } from './hold.ts'
 import { Lease } from './lease.ts'
 import { nameOf } from './monitor/journal.ts'
-import type { Request, Settings } from './options.ts'
-import { Pace } from './pace.ts'
+import type { Request } from './options.ts'
+import type { Pace } from './pace.ts'
 import type { Answer, Ask, Claim, Denial, Grant, Holder, ReleaseAnswer } from './store.ts'
 import { aborted, Contention, type Queue, Waiter } from './waiter.ts'
 
@@ -18,7 +18,7 @@ export interface LineKeeping extends HoldKeeping {
   readonly acquires: Batcher<Ask, Answer>
   readonly releases: Batcher<Claim, ReleaseAnswer>
   readonly compensation: Compensation
-  readonly settings: () => Settings
+  readonly pace: Pace
   readonly holder: (context: string | null) => Holder
   readonly latencyMs: () => number
   /** Whether the store can wake us. */
@@ -44,12 +44,12 @@ export class Line implements Queue {
   #hold: Hold | null = null
   #timer: Timer = null
   #closing = false
-  readonly #pace: Pace
   /** What the next hold will be held under. */
   #bid: Bid | null = null
   /** The last answer, if it was a denial, and the last fault, if nothing was heard since. */
   #denial: Denial | null = null
   #fault: LockError | null = null
+  #tries = 0
   /** When the call under way was made. */
   #calledAt = 0
   #courteousUntil = 0
@@ -58,7 +58,6 @@ export class Line implements Queue {
 
   constructor(keeping: LineKeeping, key: string) {
     this.#keeping = keeping
-    this.#pace = new Pace(keeping.env, keeping.settings)
     this.key = key
   }
 
@@ -223,7 +222,7 @@ export class Line implements Queue {
     // Once: a store may answer each with word to ask again.
     if (!this.#watched) this.#keeping.watch(this.key)
     this.#watched = true
-    this.#sleep(this.#pace.afterDenial(denial, this.#keeping.push()))
+    this.#sleep(this.#keeping.pace.afterDenial(this.#tries++, denial, this.#keeping.push()))
   }
 
   #failed(asker: Waiter, error: LockError): void {
@@ -236,7 +235,7 @@ export class Line implements Queue {
       this.#keeping.journal.stats.counters.failed += 1
       asker.fail(error)
     }
-    this.#sleep(this.#pace.afterFault())
+    this.#sleep(this.#keeping.pace.afterFault(this.#tries++))
   }
 
   gaveUp(waiter: Waiter, why: 'timeout' | 'abort'): void {
@@ -317,7 +316,7 @@ export class Line implements Queue {
   }
 
   #courtesyMs(): number {
-    return this.#pace.courtesy(this.#keeping.push(), this.#keeping.latencyMs())
+    return this.#keeping.pace.courtesy(this.#keeping.push(), this.#keeping.latencyMs())
   }
 
   /**
@@ -357,7 +356,7 @@ export class Line implements Queue {
 
   #heard(denial: Denial | null): void {
     this.#denial = denial
-    if (this.#fault || !denial) this.#pace.restart()
+    if (this.#fault || !denial) this.#tries = 0
     this.#fault = null
   }
 

@@ -36,6 +36,7 @@ import {
   type TryOptions,
   type UsingOptions,
 } from './options.ts'
+import { Pace } from './pace.ts'
 import { Renewals } from './renewals.ts'
 import { Schedule } from './schedule.ts'
 import { enclosingLease, runInside } from './section.ts'
@@ -133,7 +134,7 @@ export class Locks {
       acquires,
       releases,
       compensation: this.#compensation,
-      settings: () => this.#settings,
+      pace: new Pace(env, () => this.#settings),
       holder: (context) => ({ service, instance, context }),
       latencyMs: () => connection.latencyMs,
       openWatch: (onFreed) => connection.watch(onFreed),

@@ -10,25 +10,20 @@ const MAX_COURTESY_MS = 250
 export class Pace {
   readonly #env: Environment
   readonly #settings: () => Settings
-  #tries = 0
 
   constructor(env: Environment, settings: () => Settings) {
     this.#env = env
     this.#settings = settings
   }
 
-  restart(): void {
-    this.#tries = 0
-  }
-
-  /** With push the poll only bounds what a lost message costs. A dead holder sends none: hence its expiry. */
-  afterDenial(denial: Denial, push: boolean): number {
-    const pollMs = push ? this.#jitter(this.#settings().pollMaxMs) : this.#backoff()
+  /** `tries`: how often it was denied or failed in a row. With push the poll only bounds what a lost message costs. A dead holder sends none: hence its expiry. */
+  afterDenial(tries: number, denial: Denial, push: boolean): number {
+    const pollMs = push ? this.#jitter(this.#settings().pollMaxMs) : this.#backoff(tries)
     return Math.min(pollMs, Math.max(1, denial.retryInMs) + this.#env.random() * EXPIRY_JITTER_MS)
   }
 
-  afterFault(): number {
-    return this.#backoff()
+  afterFault(tries: number): number {
+    return this.#backoff(tries)
   }
 
   /** Long enough for a message to reach another waiter, or its poll to come, and its ask to reach the store. */
@@ -39,11 +34,9 @@ export class Pace {
       : Math.min(pollMaxMs / 2, 4 * MAX_COURTESY_MS)
   }
 
-  #backoff(): number {
+  #backoff(tries: number): number {
     const { pollMinMs, pollMaxMs } = this.#settings()
-    const ms = Math.min(pollMinMs * 2 ** this.#tries, pollMaxMs)
-    this.#tries += 1
-    return this.#jitter(ms)
+    return this.#jitter(Math.min(pollMinMs * 2 ** tries, pollMaxMs))
   }
 
   #jitter(ms: number): number {
