@@ -41,7 +41,9 @@ async function show(schedule: Schedule): Promise<void> {
   const result = await runSchedule(schedule)
   for (const fact of result.trace) console.log(describeFact(fact))
   console.log(describeViolation(result))
-  if (result.violation) process.exitCode = 1
+  if (!result.violation) return
+  console.error(await describeFailure(result))
+  process.exitCode = 1
 }
 
 async function runMany(from: number, count: number): Promise<void> {

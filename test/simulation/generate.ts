@@ -1,5 +1,6 @@
 import { DEFAULT_LEASE_MS } from './attempt.ts'
 import { Random } from './random.ts'
+import { STEADY_RATES } from './schedule.ts'
 import type {
   AttemptOptions,
   FaultPlan,
@@ -9,12 +10,6 @@ import type {
   Step,
   TaskPlan,
 } from './schedule.ts'
-
-/**
- * The largest difference of clock rates that a margin of 5 % covers: 1.025 / 0.975 < 1 / 0.95. Within
- * it no two processes may believe that they hold a key; beyond it only the store's clock is promised.
- */
-export const STEADY_RATES: readonly [slowest: number, fastest: number] = [0.975, 1.025]
 
 /** Virtual milliseconds in which tasks start and faults happen. */
 const HORIZON_MS = 12_000

@@ -50,6 +50,12 @@ export interface ProcessPlan {
   readonly poll: { readonly min: number; readonly max: number }
 }
 
+/**
+ * The largest difference of clock rates that a margin of 5 % covers: 1.025 / 0.975 < 1 / 0.95. Within
+ * it no two processes may believe that they hold a key; beyond it only the store's clock is promised.
+ */
+export const STEADY_RATES: readonly [slowest: number, fastest: number] = [0.975, 1.025]
+
 export interface AttemptOptions {
   readonly wait?: number | 'forever'
   readonly lease?: number

@@ -1,6 +1,7 @@
 import type { Environment, Timer } from '../../src/environment.ts'
 import type { Event } from './event-queue.ts'
 import { Random } from './random.ts'
+import { STEADY_RATES } from './schedule.ts'
 import type { ProcessPlan, Schedule } from './schedule.ts'
 import type { World } from './world.ts'
 
@@ -40,6 +41,12 @@ export class SimulatedProcess implements Environment {
 
   get paused(): boolean {
     return this.busyUntil > this.#world.time
+  }
+
+  /** Whether its clock is as good as a lease's margin allows for. */
+  get isSteady(): boolean {
+    const [slowest, fastest] = STEADY_RATES
+    return this.plan.clockRate >= slowest && this.plan.clockRate <= fastest
   }
 
   get pendingTimers(): number {

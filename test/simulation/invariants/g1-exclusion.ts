@@ -1,4 +1,3 @@
-import { STEADY_RATES } from '../generate.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Invariant, Scene } from '../scene.ts'
 
@@ -13,16 +12,12 @@ import type { Invariant, Scene } from '../scene.ts'
 export function exclusion({ ledger, network, fail }: Scene): Invariant {
   const { store } = network.server
 
-  const isPromised = ({ process }: Attempt): boolean => {
-    const { clockRate } = process.plan
-    return !process.crashed && clockRate >= STEADY_RATES[0] && clockRate <= STEADY_RATES[1]
-  }
-
   return {
     look() {
       const holders = new Map<string, Attempt>()
       for (const attempt of ledger.inside) {
-        if (!isPromised(attempt) || !ledger.isHeld(attempt)) continue
+        const { process } = attempt
+        if (process.crashed || !process.isSteady || !ledger.isHeld(attempt)) continue
         const book = ledger.bookOf(attempt)
         if (!book || book.disturbed) continue
         const record = store.held(attempt.key)

@@ -36,8 +36,8 @@ export function outcomes({ ledger, fail }: Scene): Invariant {
     const left = whenLeft.get(attempt)
     // Known to the store, and so told at the release, but not here when the body ended.
     const untold = !book || book.disturbed || book.refused || missed.has(book.owner)
-    // Core itself may have been held up before it looked.
-    const stalled = left?.stalledMs !== process.stalledMs
+    // Core itself may have been held up before it looked; and a client that closes renews no more.
+    const stalled = left?.stalledMs !== process.stalledMs || ledger.closing.has(process.index)
     const lost = left?.lost ? 'yes' : untold || stalled ? 'maybe' : 'no'
     if (userError) {
       if (outcome !== 'user error') fail('G6', `the error of ${name}'s body came out as ${outcome}`)

@@ -32,8 +32,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   mutant(
     'a lost wake-up costs the whole lease: nobody polls behind the push',
     'src/pace.ts',
-    'push ? this.#jitter(this.#settings().pollMaxMs) : this.#backoff()',
-    'push ? Infinity : this.#backoff()',
+    'push ? this.#jitter(this.#settings().pollMaxMs) : this.#backoff(tries)',
+    'push ? Infinity : this.#backoff(tries)',
   ),
   mutant(
     'hand-off without end',
