@@ -87,8 +87,8 @@ export class Compensation {
   #due(leftovers: Leftover[]): void {
     const now = this.#env.now()
     for (const leftover of leftovers) {
-      if (leftover.tried && now >= leftover.until) this.#forget(leftover)
-      else if (now >= this.#probeAt) this.#attempt(leftover)
+      if (now >= this.#probeAt) this.#attempt(leftover)
+      else if (leftover.tried && now >= leftover.until) this.#forget(leftover)
       else this.#schedule.set(leftover.entry, this.#probeAt, PROBE_GAP_MS)
     }
   }
@@ -111,7 +111,10 @@ export class Compensation {
       ) {
         return this.#forget(leftover)
       }
-      this.#schedule.set(leftover.entry, this.#env.now() + leftover.gapMs)
+      const now = this.#env.now()
+      if (now >= leftover.until) return this.#forget(leftover)
+      // The last attempt comes at the very end: what arrived since the one before would stay for a lease.
+      this.#schedule.set(leftover.entry, Math.min(now + leftover.gapMs, leftover.until))
       leftover.gapMs = Math.min(leftover.gapMs * 2, MAX_GAP_MS)
     })
   }

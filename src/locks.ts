@@ -44,6 +44,7 @@ import type {
   Answer,
   Ask,
   Claim,
+  Holder,
   ListQuery,
   LockPage,
   LockRecord,
@@ -126,6 +127,7 @@ export class Locks {
     this.#deadlines = new Schedule<Hold>(env, (holds) => holds.forEach((hold) => hold.expire()))
     const { service } = checked
     const instance = checked.instance ?? `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`
+    const plainHolder: Holder = Object.freeze({ service, instance, context: null })
     this.#room = new WaitingRoom({
       env,
       journal: this.#journal,
@@ -135,7 +137,7 @@ export class Locks {
       releases,
       compensation: this.#compensation,
       pace: new Pace(env, () => this.#settings),
-      holder: (context) => ({ service, instance, context }),
+      holder: (context) => (context === null ? plainHolder : { ...plainHolder, context }),
       latencyMs: () => connection.latencyMs,
       openWatch: (onFreed) => connection.watch(onFreed),
     })
