@@ -1,6 +1,7 @@
 import type { Attempt } from '../attempt.ts'
 import type { ModelRecord } from '../model-store.ts'
 import type { OwnerBook } from '../ledger.ts'
+import type { Call } from '../network.ts'
 import type { Invariant, Scene } from '../scene.ts'
 import { timerSlackMs } from './slack.ts'
 
@@ -22,6 +23,9 @@ export function nothingStranded({ world, schedule, network, ledger, weather, fai
    * word from the store, or the last to wait gave up with an ask under way.
    */
   const leftBehind = new Map<OwnerBook, number>()
+  /** The last release of a process, while it is not answered: then it tries no other in vain. */
+  const unanswered = new Map<number, Call>()
+  const answeredAt = new Map<number, number>()
   /** The last owner that a process asked as for a key. */
   const lastAsked = new Map<string, OwnerBook>()
 
@@ -29,7 +33,12 @@ export function nothingStranded({ world, schedule, network, ledger, weather, fai
     hear(fact) {
       if (fact.is === 'left') hearLeft(fact.attempt)
       if (fact.is === 'settled' && !fact.attempt.lease) hearGaveUp(fact.attempt)
+      if (fact.is === 'answered' && unanswered.get(fact.call.process) === fact.call) {
+        unanswered.delete(fact.call.process)
+        answeredAt.set(fact.call.process, world.time)
+      }
       if (fact.is !== 'sent') return
+      if (fact.call.step === 'release') unanswered.set(fact.call.process, fact.call)
       for (const { key, owner } of fact.call.items) {
         const book = ledger.owners.get(owner)
         if (!book || fact.call.step === 'renew') continue
@@ -77,8 +86,10 @@ export function nothingStranded({ world, schedule, network, ledger, weather, fai
       leftBehind.delete(book)
       return
     }
+    if (unanswered.has(process.index)) return
     // First the ask runs into its limit; then the release may have to queue behind calls that hang.
-    const waitedMs = (world.time - Math.max(since, process.busyUntil)) * process.plan.clockRate
+    const from = Math.max(since, process.busyUntil, answeredAt.get(process.index) ?? 0)
+    const waitedMs = (world.time - from) * process.plan.clockRate
     const isThere = server.store.held(book.key)?.owner === book.owner && !ledger.isBeyondKnowing(book)
     if (isThere && waitedMs > 3 * process.plan.callTimeout + FIRST_GAP_MS + timerSlackMs(process)) {
       fail('G5', `${book.key} was left as ${book.owner} without taking back what may remain of it`)

@@ -68,13 +68,16 @@ export function noStarvation({ ledger, processes, fail }: Scene): Invariant {
     if (!process || since === undefined) return
     gaveBack.delete(`${index} ${key}`)
     const { poll, clockRate } = process.plan
-    const waiters = [...ledger.waiting].filter((each) => each.key === key)
-    const own = waiters.filter((each) => each.process === process)
-    // Nobody loses more than half of its wait to courtesy, and one try none.
-    const shortestWaitMs = Math.min(...own.map(({ waitMs }) => waitMs))
-    const least = Math.min(poll.min, poll.max / 2, shortestWaitMs / 2) - 1
     const gapMs = (process.time - since) * clockRate
-    if (gapMs >= least || waiters.length === own.length) return
+    if (gapMs >= Math.min(poll.min, poll.max / 2) - 1) return
+    // Nobody loses more than half of its wait to courtesy, and one try none; they may be gone by now.
+    const isShort = (each: Attempt): boolean =>
+      each.process === process &&
+      each.key === key &&
+      (each.settledAt ?? Infinity) >= since &&
+      each.waitMs / 2 - 1 <= gapMs
+    const isWanted = [...ledger.waiting].some((each) => each.process !== process && each.key === key)
+    if (!isWanted || ledger.attempts.some(isShort)) return
     fail(
       'G9',
       `process ${index} asks for ${key} ${gapMs.toFixed(1)} ms after giving it back to those who want it`,

@@ -46,8 +46,8 @@ export const STORE_CALL_MUTANTS: readonly Mutant[] = [
   mutant(
     'a leftover is released once and then forgotten',
     'src/compensation.ts',
-    'this.#schedule.set(leftover.entry, this.#env.now() + leftover.gapMs)\n      leftover.gapMs =',
-    'this.#forget(leftover)\n      leftover.gapMs =',
+    'this.#schedule.set(leftover.entry, Math.min(now + leftover.gapMs, leftover.until))',
+    'this.#forget(leftover)',
   ),
   mutant(
     'the late answer to an ask takes back what its retry got',
