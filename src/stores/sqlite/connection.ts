@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describeError, LockError } from '../../errors.ts'
-import { prepare, type SqliteDatabase, type SqliteStatement, type SqlValue } from './database.ts'
+import { prepare, type SqliteDatabase, type SqliteStatement, type SqlValue } from '../../databases/sqlite.ts'
 import type { OpenDatabase } from './driver.ts'
 import { FileMoved, isMisfit } from './failures.ts'
 import { identify, type Identity, same } from './file.ts'

@@ -1,5 +1,5 @@
 import { LockError } from '../../errors.ts'
-import type { SqliteDatabase } from './database.ts'
+import type { SqliteDatabase } from '../../databases/sqlite.ts'
 
 export type OpenDatabase = (path: string) => SqliteDatabase
 

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { prepare, type SqliteDatabase } from './database.ts'
+import { prepare, type SqliteDatabase } from '../../databases/sqlite.ts'
 
 /** Which file a path leads to. No other can have the same numbers as long as it is open. */
 export interface Identity {

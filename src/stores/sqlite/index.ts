@@ -1,12 +1,12 @@
 import { LockError } from '../../errors.ts'
 import type { Store } from '../../store.ts'
-import type { SqliteDatabase } from './database.ts'
+import type { SqliteDatabase } from '../../databases/sqlite.ts'
 import { fileOf, identify } from './file.ts'
 import { locate } from './location.ts'
 import { checkTable, DEFAULT_TABLE, sqlFor } from './schema.ts'
 import { type Source, SqliteStore } from './store.ts'
 
-export type { SqliteDatabase, SqliteStatement, SqlValue } from './database.ts'
+export type { SqliteDatabase, SqliteStatement, SqlValue } from '../../databases/sqlite.ts'
 
 export interface SqliteStoreOptions {
   /** The table that holds the locks; created if absent. Default `holdfast_locks`. */

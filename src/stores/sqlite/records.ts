@@ -11,7 +11,7 @@ import type {
   RenewalAnswer,
 } from '../../store.ts'
 import type { Connection } from './connection.ts'
-import type { SqlValue } from './database.ts'
+import type { SqlValue } from '../../databases/sqlite.ts'
 import { FENCE_KEY } from './schema.ts'
 
 /** How long the record of a holder that went away is kept, so that its successor learns of it. */

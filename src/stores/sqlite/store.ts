@@ -14,7 +14,7 @@ import type {
   Watch,
 } from '../../store.ts'
 import { Connection } from './connection.ts'
-import type { SqliteDatabase } from './database.ts'
+import type { SqliteDatabase } from '../../databases/sqlite.ts'
 import { loadDriver } from './driver.ts'
 import { asLockError, closedError, isBusy } from './failures.ts'
 import type { Identity } from './file.ts'

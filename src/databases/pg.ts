@@ -1,0 +1,45 @@
+/** One statement, as `pg` takes it. With a `name`, each connection parses and plans it once. */
+export interface PgQuery {
+  readonly text: string
+  readonly values?: unknown[]
+  readonly name?: string
+  readonly rowMode?: 'array'
+}
+
+type Listener = (...args: unknown[]) => void
+
+/** The part of a `Client` of `pg` that holdfast needs. */
+export interface PgClient {
+  query(query: PgQuery): Promise<{ readonly rows: unknown[] }>
+  on(event: string, listener: (...args: never[]) => void): unknown
+  removeListener(event: string, listener: Listener): unknown
+}
+
+export interface PgPoolClient extends PgClient {
+  /** With `true` or an error the connection is closed instead of going back to the pool. */
+  release(destroy?: boolean | Error): void
+}
+
+/** The part of a `Pool` of `pg` that holdfast needs. */
+export interface PgPool {
+  connect(): Promise<PgPoolClient>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  removeListener(event: string, listener: Listener): unknown
+  readonly totalCount: number
+  readonly idleCount: number
+  readonly waitingCount: number
+}
+
+export function isPgPool(value: unknown): value is PgPool {
+  return has(value, 'connect', 'on') && typeof Reflect.get(value as object, 'totalCount') === 'number'
+}
+
+/** Also true of a client that a pool lent; false of the pool. */
+export function isPgClient(value: unknown): value is PgClient {
+  return has(value, 'query', 'on') && !isPgPool(value)
+}
+
+export function has(value: unknown, ...methods: readonly string[]): boolean {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
+  return methods.every((method) => typeof Reflect.get(value, method) === 'function')
+}
