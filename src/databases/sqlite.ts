@@ -1,3 +1,5 @@
+import { has } from './pg.ts'
+
 /** A value that holdfast binds or reads. */
 export type SqlValue = string | number | null
 
@@ -27,4 +29,25 @@ export function prepare(db: SqliteDatabase, sql: string): SqliteStatement {
   const statement: SqliteStatement & { setReturnArrays?: (on: boolean) => void } = db.prepare(sql)
   statement.setReturnArrays?.(false)
   return statement
+}
+
+export function isSqliteDatabase(value: unknown): value is SqliteDatabase {
+  return has(value, 'exec', 'prepare', 'close')
+}
+
+/** Whether a transaction is open; some drivers do not tell, and then it is false. */
+export function isInTransaction(db: SqliteDatabase): boolean {
+  // libsql (0.5.29) ends the process if a closed database is asked.
+  if ((db as { open?: boolean }).open === false) return false
+  const { inTransaction, isTransaction } = db as { inTransaction?: boolean; isTransaction?: boolean }
+  return inTransaction ?? isTransaction ?? false
+}
+
+/** Whether another connection is in the way for a moment, in the words of any of the drivers. */
+export function isSqliteBusy(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { errcode, rawCode, code } = error as { errcode?: unknown; rawCode?: unknown; code?: unknown }
+  const number = errcode ?? rawCode
+  if (typeof number === 'number') return (number & 0xff) === 5 || (number & 0xff) === 6
+  return typeof code === 'string' && /^SQLITE_(BUSY|LOCKED)/.test(code)
 }

@@ -1,0 +1,35 @@
+import type { Row } from './records.ts'
+
+/**
+ * Below core's limit of 3 s for a call, so that the caller learns what was in the way: a server that does not
+ * answer, or a pool without a free connection.
+ */
+export const LIMIT_MS = 2500
+
+/** One statement. With a name, the driver may prepare it, once for each connection. */
+export interface Query {
+  readonly name?: string
+  readonly text: string
+}
+
+/** What the store asks of a client, whichever driver it belongs to. */
+export interface Database {
+  /** Rows as arrays. Settles within `LIMIT_MS`, whatever the server and the pool do. */
+  run(query: Query, values: readonly (string | null)[]): Promise<readonly Row[]>
+  /** Statements without parameters, in one transaction. */
+  script(sql: string): Promise<void>
+  /** Null where no connection can be kept for listening. */
+  listen(channel: string, ears: Ears): Promise<Listening | null>
+  /** Ends what was opened here. */
+  close(): Promise<void>
+}
+
+export interface Ears {
+  heard(payload: string): void
+  /** The connection is gone. May come more than once. */
+  lost(): void
+}
+
+export interface Listening {
+  close(): Promise<void>
+}

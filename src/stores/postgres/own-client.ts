@@ -1,0 +1,118 @@
+import type { PgPool } from '../../databases/pg.ts'
+import { LockError } from '../../errors.ts'
+import { type Database, type Ears, LIMIT_MS, type Listening, type Query } from './database.ts'
+import { codeOf } from './failures.ts'
+import { PgPoolDatabase } from './pg-pool.ts'
+import { type MakePostgresJs, PostgresJsDatabase } from './postgres-js.ts'
+import type { Row } from './records.ts'
+
+/** Steps are batched: more connections would mostly wait for each other's commits. */
+const MAX_CONNECTIONS = 4
+/** For what no lock_timeout inside a statement can end, such as a wait for the table itself. */
+const STATEMENT_TIMEOUT_MS = LIMIT_MS
+
+type PoolClass = new (options: object) => PgPool & { end(): Promise<void> }
+
+/** A small pool for a URL, opened on first use and closed with the store. */
+export class OwnDatabase implements Database {
+  readonly #url: string
+  #opened: Opened | undefined
+  /** Until a pooler refuses them. */
+  #serverLimits = true
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  run(query: Query, values: readonly (string | null)[]): Promise<readonly Row[]> {
+    return this.#with((database) => database.run(query, values))
+  }
+
+  script(sql: string): Promise<void> {
+    return this.#with((database) => database.script(sql))
+  }
+
+  listen(channel: string, ears: Ears): Promise<Listening | null> {
+    return this.#with((database) => database.listen(channel, ears))
+  }
+
+  async close(): Promise<void> {
+    const opened = this.#opened
+    this.#opened = undefined
+    await (await opened?.database.catch(() => undefined))?.close()
+  }
+
+  async #with<T>(work: (database: Database) => Promise<T>): Promise<T> {
+    const opened = (this.#opened ??= this.#open())
+    try {
+      return await work(await opened.database)
+    } catch (error) {
+      if (!opened.serverLimits || !isRefusedParameter(error)) throw error
+      // A pooler passes on only the settings that it knows. Then the limits on this side must do.
+      this.#serverLimits = false
+      if (this.#opened === opened) await this.close()
+      return this.#with(work)
+    }
+  }
+
+  #open(): Opened {
+    const database = open(this.#url, this.#serverLimits)
+    const opened = { database, serverLimits: this.#serverLimits }
+    // A driver that is missing now may be there the next time.
+    database.catch(() => {
+      if (this.#opened === opened) this.#opened = undefined
+    })
+    return opened
+  }
+}
+
+interface Opened {
+  readonly database: Promise<Database>
+  readonly serverLimits: boolean
+}
+
+function isRefusedParameter(error: unknown): boolean {
+  return codeOf(error) === '08P01' && /startup parameter/.test((error as Error).message)
+}
+
+async function open(url: string, serverLimits: boolean): Promise<Database> {
+  const limits = serverLimits ? { statement_timeout: STATEMENT_TIMEOUT_MS } : {}
+  const pg = await load('pg')
+  if (pg) {
+    const Pool = (pg.default as { Pool: PoolClass }).Pool
+    const pool = new Pool({
+      connectionString: url,
+      max: MAX_CONNECTIONS,
+      connectionTimeoutMillis: LIMIT_MS,
+      keepAlive: true,
+      // A program that has nothing else to do may end while connections idle.
+      allowExitOnIdle: true,
+      application_name: 'holdfast',
+      ...limits,
+    })
+    return new PgPoolDatabase(pool, () => pool.end())
+  }
+  const postgres = await load('postgres')
+  if (!postgres) {
+    throw new LockError(
+      'INVALID_OPTION',
+      'postgresStore: no PostgreSQL driver can be loaded; run `npm install pg`, or pass a client of your own',
+    )
+  }
+  const sql = (postgres.default as (url: string, options: object) => ReturnType<MakePostgresJs>)(url, {
+    max: MAX_CONNECTIONS,
+    connect_timeout: LIMIT_MS / 1000,
+    onnotice: () => {},
+    connection: { application_name: 'holdfast', ...limits },
+  })
+  return new PostgresJsDatabase(sql, () => sql.end({ timeout: 1 }))
+}
+
+async function load(driver: 'pg' | 'postgres'): Promise<{ default: unknown } | undefined> {
+  try {
+    return driver === 'pg' ? await import('pg') : await import('postgres')
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND') return undefined
+    throw error
+  }
+}

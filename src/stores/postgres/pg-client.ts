@@ -1,0 +1,62 @@
+import type { PgClient } from '../../databases/pg.ts'
+import { type Database, type Ears, LIMIT_MS, type Listening, type Query } from './database.ts'
+import { within } from './limit.ts'
+import type { Row } from './records.ts'
+
+const ignore = (): void => {}
+
+/** One client of `pg`, connected by the user and used by nobody else. Once its connection is lost, it stays lost. */
+export class PgClientDatabase implements Database {
+  readonly #client: PgClient
+
+  constructor(client: PgClient) {
+    this.#client = client
+    client.on('error', ignore)
+  }
+
+  run({ name, text }: Query, values: readonly (string | null)[]): Promise<readonly Row[]> {
+    const named = name === undefined ? {} : { name }
+    return this.#rows({ ...named, text, values: [...values], rowMode: 'array' })
+  }
+
+  async script(sql: string): Promise<void> {
+    await this.#rows({ text: sql })
+  }
+
+  async listen(channel: string, ears: Ears): Promise<Listening | null> {
+    const { processID } = this.#client as { processID?: number | null }
+    const [row] = await this.#rows({ text: 'select pg_backend_pid()::text', rowMode: 'array' })
+    // Behind a pooler, see `pg-listening.ts`.
+    if (processID && String(row?.[0]) !== String(processID)) return null
+    const heard = ((message: { channel: string; payload?: string }) => {
+      if (message.channel === channel) ears.heard(message.payload ?? '')
+    }) as () => void
+    const lost = (): void => ears.lost()
+    this.#client.on('notification', heard)
+    this.#client.on('end', lost)
+    const close = async (): Promise<void> => {
+      this.#client.removeListener('notification', heard)
+      this.#client.removeListener('end', lost)
+      await this.#rows({ text: `unlisten "${channel}"` }).catch(ignore)
+    }
+    try {
+      await this.#rows({ text: `listen "${channel}"` })
+      return { close }
+    } catch (error) {
+      await close()
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#client.removeListener('error', ignore)
+  }
+
+  async #rows(query: Parameters<PgClient['query']>[0]): Promise<readonly Row[]> {
+    const { rows } = await within(
+      this.#client.query(query),
+      () => `the client did not answer within ${LIMIT_MS} ms`,
+    )
+    return rows as Row[]
+  }
+}

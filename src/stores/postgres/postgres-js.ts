@@ -1,0 +1,84 @@
+import type { PostgresJs } from '../../databases/postgres-js.ts'
+import { type Database, type Ears, LIMIT_MS, type Listening, type Query } from './database.ts'
+import { within } from './limit.ts'
+import type { Row } from './records.ts'
+
+interface OwnPostgresJs extends PostgresJs {
+  end(options: { readonly timeout: number }): Promise<void>
+}
+
+/** The default export of the package `postgres`. */
+export type MakePostgresJs = (options: object) => OwnPostgresJs
+
+/** An instance of postgres.js, the user's or our own. */
+export class PostgresJsDatabase implements Database {
+  readonly #sql: PostgresJs
+  readonly #end: () => Promise<void>
+
+  /** `end` closes the instance if it is ours. */
+  constructor(sql: PostgresJs, end: () => Promise<void> = async () => {}) {
+    this.#sql = sql
+    this.#end = end
+  }
+
+  run({ name, text }: Query, values: readonly (string | null)[]): Promise<readonly Row[]> {
+    return this.#query(text, values, name !== undefined)
+  }
+
+  async script(sql: string): Promise<void> {
+    await this.#query(sql, [], false)
+  }
+
+  async listen(channel: string, ears: Ears): Promise<Listening | null> {
+    const { default: postgres } = (await import('postgres')) as unknown as { default: MakePostgresJs }
+    const own = postgres({
+      ...this.#sql.options,
+      max: 1,
+      idle_timeout: null,
+      max_lifetime: null,
+      fetch_types: false,
+      onclose: () => ears.lost(),
+      onnotify: (_channel: string, payload: string) => ears.heard(payload),
+    })
+    const close = (): Promise<void> => own.end({ timeout: 0 }).catch(() => undefined)
+    try {
+      const listening = await within(
+        start(own, channel),
+        () => 'the listening connection was not opened in time',
+      )
+      if (listening) return { close }
+    } catch (error) {
+      void close()
+      throw error
+    }
+    await close()
+    return null
+  }
+
+  close(): Promise<void> {
+    return this.#end()
+  }
+
+  async #query(text: string, values: readonly (string | null)[], prepare: boolean): Promise<readonly Row[]> {
+    const query = this.#sql.unsafe(text, [...values] as never[], { prepare })
+    const message = (): string => {
+      // Takes it off the queue, or tells the server to stop.
+      void Promise.resolve(query.cancel()).catch(() => undefined)
+      return (
+        `no answer came within ${LIMIT_MS} ms: the server does not answer, or all connections of the client are in ` +
+        'use by your own transactions; then allow it more of them, or give the store a client of its own'
+      )
+    }
+    return (await within(query.values(), message)) as readonly Row[]
+  }
+}
+
+// Behind a pooler, see `pg-listening.ts`.
+async function start(own: PostgresJs, channel: string): Promise<boolean> {
+  const rows = (await own.unsafe('select pg_backend_pid()::text').values()) as readonly Row[] & {
+    readonly state?: { readonly pid?: number }
+  }
+  if (rows.state?.pid !== undefined && String(rows.state.pid) !== String(rows[0]?.[0])) return false
+  await own.unsafe(`listen "${channel}"`)
+  return true
+}

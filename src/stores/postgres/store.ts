@@ -1,0 +1,181 @@
+import { setTimeout } from 'node:timers/promises'
+import type {
+  Answer,
+  Ask,
+  Claim,
+  ListQuery,
+  LockPage,
+  LockRecord,
+  ReleaseAnswer,
+  Renewal,
+  RenewalAnswer,
+  Store,
+  Watch,
+} from '../../store.ts'
+import { type Database, LIMIT_MS } from './database.ts'
+import {
+  asLockError,
+  closedError,
+  isInTheWay,
+  isMissing,
+  isUnprepared,
+  missingTable,
+  otherTable,
+} from './failures.ts'
+import { Push } from './push.ts'
+import {
+  answersTo,
+  askValues,
+  claimValues,
+  recordOf,
+  releaseAnswersTo,
+  renewalAnswersTo,
+  renewalValues,
+  type Row,
+} from './records.ts'
+import { COLUMNS, createScript, type Names } from './schema.ts'
+import { arrayOf, type Statement, type Statements, statementsFor } from './statements.ts'
+import { Sweep } from './sweep.ts'
+
+export interface Settings {
+  readonly database: Database
+  /** Where to listen; undefined to poll instead. */
+  readonly ear: Database | undefined
+  readonly names: Names
+  readonly keepMs: number
+  readonly create: boolean
+}
+
+export class PostgresStore implements Store {
+  readonly name = 'postgres'
+  readonly #settings: Settings
+  readonly #statements: Statements
+  readonly #push: Push
+  readonly #sweep: Sweep
+  /** Until a pooler turns out not to keep prepared statements. */
+  #prepare = true
+  #closed = false
+
+  constructor(settings: Settings) {
+    const { ear, names, keepMs } = settings
+    const statements = statementsFor(names)
+    this.#settings = settings
+    this.#statements = statements
+    const keysOf = (rows: readonly Row[]): string[] => rows.map(([key]) => String(key))
+    this.#push = new Push({
+      ear,
+      notify: (channel, payload) => this.#query(statements.notify, [channel, payload]),
+      free: async (keys) => keysOf(await this.#query(statements.free, [arrayOf(keys)])),
+      enlist: async (keys, waiter) => keysOf(await this.#query(statements.enlist, [arrayOf(keys), waiter])),
+      dismiss: (keys, waiter) => this.#query(statements.dismiss, [arrayOf(keys), waiter]),
+      pass: (key, waiter) => this.#query(statements.pass, [key, waiter]),
+    })
+    this.#sweep = new Sweep(keepMs, async (after, count) => {
+      const [row] = await this.#query(statements.sweep, [after, String(count), String(keepMs)])
+      return row ? String(row[0]) : null
+    })
+  }
+
+  async open(): Promise<void> {
+    try {
+      await this.#prepareTable()
+    } catch (error) {
+      throw asLockError(error, this.#settings.names)
+    }
+  }
+
+  async acquire(asks: readonly Ask[]): Promise<Answer[]> {
+    const watched = asks.filter(({ key }) => this.#push.watches(key)).map(({ key }) => key)
+    const values = [...askValues(asks), this.#push.waiter, arrayOf(watched)]
+    const answers = answersTo(asks, await this.#step(this.#statements.acquire, values))
+    for (const [index, { granted }] of answers.entries()) this.#push.asked(asks[index]?.key ?? '', granted)
+    this.#sweep.poke()
+    return answers
+  }
+
+  async renew(renewals: readonly Renewal[]): Promise<RenewalAnswer[]> {
+    return renewalAnswersTo(renewals, await this.#step(this.#statements.renew, renewalValues(renewals)))
+  }
+
+  async release(claims: readonly Claim[]): Promise<ReleaseAnswer[]> {
+    return releaseAnswersTo(claims, await this.#step(this.#statements.release, claimValues(claims)))
+  }
+
+  async list({ key, prefix = '', after = '', limit }: ListQuery): Promise<LockPage> {
+    const rows = await this.#step(this.#statements.list, [key ?? null, prefix, after, String(limit + 1)])
+    const locks = rows.slice(0, limit).map(recordOf)
+    return { locks, next: rows.length > limit ? (locks.at(-1)?.key ?? null) : null }
+  }
+
+  async evict(key: string, grant?: number): Promise<LockRecord | null> {
+    const [row] = await this.#step(this.#statements.evict, [key, grant === undefined ? null : String(grant)])
+    return row ? recordOf(row) : null
+  }
+
+  watch(onFreed: (key: string) => void): Watch {
+    if (this.#closed) throw closedError()
+    return this.#push.watch(onFreed)
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    // Before anything else: it still has something to say to the server.
+    await Promise.all([this.#push.close(), this.#sweep.stop()])
+    this.#closed = true
+    const { database, ear } = this.#settings
+    await Promise.all([database.close(), ear === database ? undefined : ear?.close()])
+  }
+
+  /** Every failure as a LockError. A table that somebody dropped is created again, once. */
+  async #step(statement: Statement, values: readonly (string | null)[]): Promise<readonly Row[]> {
+    try {
+      return await this.#query(statement, values).catch(async (error: unknown) => {
+        if (!isMissing(error)) throw error
+        await this.#prepareTable()
+        return this.#query(statement, values)
+      })
+    } catch (error) {
+      throw asLockError(error, this.#settings.names)
+    }
+  }
+
+  async #query(statement: Statement, values: readonly (string | null)[]): Promise<readonly Row[]> {
+    const until = performance.now() + LIMIT_MS
+    for (let tries = 1; ; tries += 1) {
+      if (this.#closed) throw closedError()
+      const prepare = this.#prepare
+      try {
+        return await this.#settings.database.run(prepare ? statement : { text: statement.text }, values)
+      } catch (error) {
+        if (prepare && isUnprepared(error)) this.#prepare = false
+        else if (!isInTheWay(error) || performance.now() > until) throw error
+      }
+      await setTimeout(Math.random() * Math.min(2 ** tries, 50))
+    }
+  }
+
+  /** Rights to create are needed only if there is something to create. */
+  async #prepareTable(): Promise<void> {
+    const { database, names, create } = this.#settings
+    let found = await this.#inspect()
+    if (!found.table) {
+      if (!create) throw missingTable(names)
+      await database.script(createScript(names, found.schema))
+      found = await this.#inspect()
+      if (!found.table) throw missingTable(names)
+    }
+    const problems = Object.entries(COLUMNS)
+      .filter(([column, type]) => found.columns.get(column) !== type)
+      .map(([column, type]) => `column ${column} is ${found.columns.get(column) ?? 'missing'}, not ${type}`)
+    if (problems.length > 0) throw otherTable(names, problems)
+  }
+
+  async #inspect(): Promise<{ schema: boolean; table: boolean; columns: Map<string, string> }> {
+    const { schema, table } = this.#settings.names
+    const rows = await this.#query(this.#statements.inspect, [schema, table])
+    const columns = new Map(
+      rows.filter(([, column]) => column !== null).map(([, column, type]) => [String(column), String(type)]),
+    )
+    return { schema: rows.length > 0, table: columns.size > 0, columns }
+  }
+}
