@@ -2,6 +2,7 @@ import type { StoreLoader } from './connection.ts'
 import { LockError } from './errors.ts'
 import type { Store } from './store.ts'
 import { memoryStore } from './stores/memory.ts'
+import { checkUrl } from './stores/postgres/url.ts'
 import { locate } from './stores/sqlite/location.ts'
 
 interface Scheme {
@@ -9,6 +10,11 @@ interface Scheme {
   readonly check: (rest: string) => void
   /** On first use, so that nobody needs a driver for a store they do not have. */
   readonly load: (rest: string) => Promise<Store>
+}
+
+const postgres: Scheme = {
+  check: (rest) => checkUrl(`postgres:${rest}`, 'createLocks'),
+  load: async (rest) => (await import('./stores/postgres/index.ts')).postgresStore(`postgres:${rest}`),
 }
 
 const SCHEMES: Record<string, Scheme> = {
@@ -27,6 +33,8 @@ const SCHEMES: Record<string, Scheme> = {
     },
     load: async (rest) => (await import('./stores/sqlite/index.ts')).sqliteStore(pathOf(rest)),
   },
+  postgres,
+  postgresql: postgres,
 }
 
 /** How to get the store that a URL names. A wrong URL fails at once. */

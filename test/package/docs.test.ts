@@ -34,12 +34,11 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-docs-'))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
-  const sourceOf = (path: string): string[] => [join(root, 'src', path)]
-  const paths = {
-    holdfast: sourceOf('index.ts'),
-    'holdfast/memory': sourceOf('stores/memory.ts'),
-    'holdfast/sqlite': sourceOf('stores/sqlite/index.ts'),
-    'holdfast/testing': sourceOf('testing/index.ts'),
+  const { exports } = JSON.parse(read('package.json')) as { exports: Record<string, { default?: string }> }
+  const paths: Record<string, string[]> = {}
+  for (const [subpath, { default: built }] of Object.entries(exports)) {
+    const source = built?.replace('./dist/', 'src/').replace(/\.js$/, '.ts')
+    if (source) paths[join('holdfast', subpath)] = [join(root, source)]
   }
   // What a reader need not care about: a value that an example shows and does not use.
   const lenient = { isolatedDeclarations: false, noUnusedLocals: false, noUnusedParameters: false }

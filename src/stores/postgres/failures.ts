@@ -38,6 +38,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
 /** Our statements on a table of another shape. */
 const MISFIT = new Set(['42703', '42804', '42883', '42P10', '23502', '23514', '428C9'])
 const MISSING = new Set(['42P01', '3F000'])
+/** What one who creates a table or schema at the same time as another may get, also of `if not exists`. */
+const CREATED = new Set(['23505', '42P06', '42P07'])
 const IN_THE_WAY = new Set(['40001', '40P01'])
 /** What a pooler that shares connections between transactions makes of a prepared statement. */
 const UNPREPARED = new Set(['26000', '42P05', '0A000'])
@@ -58,6 +60,10 @@ export function isMissing(error: unknown): boolean {
   return MISSING.has(codeOf(error))
 }
 
+export function isCreated(error: unknown): boolean {
+  return CREATED.has(codeOf(error))
+}
+
 /** The statement was not run, because it was not, or no longer, prepared as we thought. */
 export function isUnprepared(error: unknown): boolean {
   return UNPREPARED.has(codeOf(error))
@@ -74,9 +80,9 @@ export function asLockError(error: unknown, names: Names): LockError {
   if (error instanceof LockError) return error
   const why = remedyOf(error, names)
   const what = why ? `${why} (${describeError(error)})` : describeError(error)
-  return new LockError('STORE_UNAVAILABLE', `the postgres store cannot use ${qualified(names)}: ${what}`, {
-    cause: error,
-  })
+  // Waiting does not mend a wrong table.
+  const code = MISFIT.has(codeOf(error)) ? 'INVALID_OPTION' : 'STORE_UNAVAILABLE'
+  return new LockError(code, `the postgres store cannot use ${qualified(names)}: ${what}`, { cause: error })
 }
 
 function remedyOf(error: unknown, names: Names): string | undefined {
@@ -106,7 +112,7 @@ export function missingTable(names: Names): LockError {
 
 export function otherTable(names: Names, problems: readonly string[]): LockError {
   return new LockError(
-    'STORE_UNAVAILABLE',
+    'INVALID_OPTION',
     `the postgres store cannot use ${qualified(names)}: ${problems.join(', ')}; ${misfit(names)}`,
   )
 }

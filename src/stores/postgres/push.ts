@@ -66,10 +66,9 @@ export class Push {
         if (!this.#audiences.has(audience)) return
         audience.keys.add(key)
         this.#leaving.delete(key)
-        this.#fresh.add(key)
         this.#listen()
         this.#poll ??= this.#tick()
-        this.#workSoon()
+        this.#lookSoon(key)
       },
       delete: (key) => {
         audience.keys.delete(key)
@@ -88,11 +87,17 @@ export class Push {
     return false
   }
 
-  /** The key was granted to us, and its list of waiters no longer names us; or it was not, and it may. */
-  asked(key: string, granted: boolean): void {
+  /** What an ask has done to the list of a key; `enlisting`: it went out as one who waits. */
+  asked(key: string, granted: boolean, enlisting: boolean): void {
     this.#endTurn(key)
-    if (granted) this.#enlisted.delete(key)
-    else if (this.waiter !== null && this.watches(key)) this.#enlisted.add(key)
+    if (granted) {
+      this.#enlisted.delete(key)
+      // Another client of this store may go on waiting for it.
+      if (this.watches(key)) this.#lookSoon(key)
+    } else if (enlisting) {
+      this.#enlisted.add(key)
+      this.#leave(key)
+    }
   }
 
   async close(): Promise<void> {
@@ -161,6 +166,11 @@ export class Push {
   #lookAtAll(): void {
     for (const key of this.#keys()) this.#fresh.add(key)
     void this.#work()
+  }
+
+  #lookSoon(key: string): void {
+    this.#fresh.add(key)
+    this.#workSoon()
   }
 
   #workSoon(): void {

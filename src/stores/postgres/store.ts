@@ -16,6 +16,7 @@ import { type Database, LIMIT_MS } from './database.ts'
 import {
   asLockError,
   closedError,
+  isCreated,
   isInTheWay,
   isMissing,
   isUnprepared,
@@ -36,6 +37,9 @@ import {
 import { COLUMNS, createScript, type Names } from './schema.ts'
 import { arrayOf, type Statement, type Statements, statementsFor } from './statements.ts'
 import { Sweep } from './sweep.ts'
+
+/** Someone else may be first to create the table, and someone may drop it again. */
+const MAX_CREATIONS = 3
 
 export interface Settings {
   readonly database: Database
@@ -85,10 +89,15 @@ export class PostgresStore implements Store {
   }
 
   async acquire(asks: readonly Ask[]): Promise<Answer[]> {
-    const watched = asks.filter(({ key }) => this.#push.watches(key)).map(({ key }) => key)
-    const values = [...askValues(asks), this.#push.waiter, arrayOf(watched)]
+    const { waiter } = this.#push
+    const waiting =
+      waiter === null ? [] : asks.filter(({ key }) => this.#push.watches(key)).map(({ key }) => key)
+    const values = [...askValues(asks), waiter, arrayOf(waiting)]
     const answers = answersTo(asks, await this.#step(this.#statements.acquire, values))
-    for (const [index, { granted }] of answers.entries()) this.#push.asked(asks[index]?.key ?? '', granted)
+    for (const [index, { granted }] of answers.entries()) {
+      const { key } = asks[index] as Ask
+      this.#push.asked(key, granted, waiting.includes(key))
+    }
     this.#sweep.poke()
     return answers
   }
@@ -158,11 +167,12 @@ export class PostgresStore implements Store {
   async #prepareTable(): Promise<void> {
     const { database, names, create } = this.#settings
     let found = await this.#inspect()
-    if (!found.table) {
-      if (!create) throw missingTable(names)
-      await database.script(createScript(names, found.schema))
+    for (let tries = 1; !found.table; tries += 1) {
+      if (!create || tries > MAX_CREATIONS) throw missingTable(names)
+      await database.script(createScript(names, found.schema)).catch((error: unknown) => {
+        if (!isCreated(error)) throw error
+      })
       found = await this.#inspect()
-      if (!found.table) throw missingTable(names)
     }
     const problems = Object.entries(COLUMNS)
       .filter(([column, type]) => found.columns.get(column) !== type)
