@@ -28,6 +28,9 @@ const breaches: readonly (readonly [rule: string, file: string, source: string])
   [NO_IMPORT, 'src/stores/one/imports-core.ts', `export { createLocks } from '../../locks.ts'`],
   [NO_IMPORT, 'src/stores/one/imports-store.ts', `export { memoryStore } from '../memory.ts'`],
   [NO_IMPORT, 'src/stores/one/imports-package.ts', `export { it } from 'vitest'`],
+  [NO_IMPORT, 'src/fence/imports-core.ts', `export { createLocks } from '../locks.ts'`],
+  [NO_IMPORT, 'src/fence/imports-store.ts', `export { memoryStore } from '../stores/memory.ts'`],
+  [NO_IMPORT, 'src/fence/imports-package.ts', `export { Pool } from 'pg'`],
   [NO_IMPORT, 'src/testing/imports-runner.ts', `export { it } from 'vitest'`],
   [NO_IMPORT, 'src/testing/imports-store.ts', `export { memoryStore } from '../stores/memory.ts'`],
   ['import(no-cycle)', 'src/cycle-a.ts', `import { b } from './cycle-b.ts'\nexport const a: unknown = b`],
@@ -55,6 +58,8 @@ const allowed = [
   ],
   ['src/stores/one/fine.ts', `export { b } from './part.ts'\nexport type { Store } from '../../store.ts'`],
   ['src/stores/one/part.ts', `export { createHash } from 'node:crypto'\nexport const b = 1`],
+  ['src/fence/fine.ts', `export { LockError } from '../errors.ts'\nexport { c } from '../databases/c.ts'`],
+  ['src/databases/c.ts', `export const c = 1`],
   ['src/testing/fine.ts', `export { createLocks } from '../locks.ts'`],
 ] as const
 

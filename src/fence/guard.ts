@@ -1,0 +1,49 @@
+import { has, isPgClient, isPgPool, type PgClient, type PgPool } from '../databases/pg.ts'
+import { isPostgresJs, type PostgresJs } from '../databases/postgres-js.ts'
+import { isSqliteDatabase, type SqliteDatabase } from '../databases/sqlite.ts'
+import type { Fence, FenceDatabase, FenceDialect, FenceOptions, FenceQuery, SqliteFence } from './fence.ts'
+import { lenderOf } from './lender.ts'
+import { PostgresFence } from './postgres.ts'
+import { postgresSql, sqliteSql } from './sql.ts'
+import { SqliteGuard } from './sqlite.ts'
+import { checkFlag, checkOptionNames, invalid } from './verdict.ts'
+
+const OPTIONS = ['table', 'schema', 'strict', 'create', 'dialect']
+
+/**
+ * A guard that keeps the highest token of each resource in a table of the database that it protects, so that
+ * check and write stand or fall together. `db` is for what happens outside of your transactions: it creates
+ * the table, and answers `highest` and `forget`.
+ */
+export function fence(db: SqliteDatabase, options?: FenceOptions): SqliteFence
+export function fence(db: PgPool | PgClient | PostgresJs, options?: FenceOptions): Fence
+export function fence(db: FenceQuery, options: FenceOptions & { readonly dialect: FenceDialect }): Fence
+export function fence(db: FenceDatabase, options?: FenceOptions): Fence
+export function fence(db: FenceDatabase, options: FenceOptions = {}): Fence {
+  checkOptionNames('fence', options, OPTIONS)
+  const manner = {
+    strict: checkFlag('strict', options.strict, false),
+    create: checkFlag('create', options.create, true),
+  }
+  const { dialect } = options
+  if (isSqliteDatabase(db)) {
+    return new SqliteGuard(db, sqliteSql(checkDialect(options, 'sqlite')), manner)
+  }
+  if (isPostgresJs(db) || isPgPool(db) || isPgClient(db)) {
+    return new PostgresFence(lenderOf(db), postgresSql(checkDialect(options, 'postgres')), manner)
+  }
+  if (typeof db !== 'function' || has(db, 'raw')) {
+    throw invalid(
+      'give a pool or client of pg, an instance of postgres.js, a SQLite database, or a function ' +
+        '(text, values) => rows with the option dialect',
+    )
+  }
+  if (dialect === 'postgres') return new PostgresFence(lenderOf(db), postgresSql(options), manner)
+  if (dialect === 'sqlite') return new SqliteGuard(db, sqliteSql(options), manner)
+  throw invalid("dialect: say whether the function asks 'postgres' or 'sqlite'")
+}
+
+function checkDialect(options: FenceOptions, actual: FenceDialect): FenceOptions {
+  if (options.dialect === undefined || options.dialect === actual) return options
+  throw invalid(`dialect: this database is ${actual}; leave the option out`)
+}

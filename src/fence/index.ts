@@ -1,0 +1,27 @@
+export type {
+  CheckOptions,
+  Fence,
+  FenceDatabase,
+  FenceDialect,
+  FenceOptions,
+  FencePlace,
+  FenceQuery,
+  FenceRows,
+  FenceTransaction,
+  SqliteFence,
+  Token,
+} from './fence.ts'
+export { fence } from './guard.ts'
+export {
+  type FenceHeader,
+  fenceHeader,
+  type FenceHeaderOptions,
+  type FetchRequest,
+  fencingToken,
+  type HeaderGuard,
+  type HonoContext,
+  type NodeRequest,
+} from './header.ts'
+export { type MemoryFence, memoryFence } from './memory.ts'
+export type { NodeResponse } from './problem.ts'
+export { fenceSql } from './sql.ts'

@@ -1,0 +1,90 @@
+import { LockError } from '../errors.ts'
+import { isPgClient, isPgPool, type PgClient, type PgPool } from '../databases/pg.ts'
+import { isPostgresJs } from '../databases/postgres-js.ts'
+import type { FenceDatabase, FenceQuery } from './fence.ts'
+import { rowsOf } from './rows.ts'
+
+/** For a connection, and again for the answer. */
+const LIMIT_MS = 5000
+
+/** Statements apart from the caller's transaction. None of them hangs. */
+export interface Lender {
+  query(text: string, values?: string[]): Promise<readonly unknown[]>
+  /** Whether `query` can run while a transaction is open: not if there is this one connection only. */
+  readonly aside: boolean
+  /** Whether `query` would run inside an open transaction, as far as the client tells. */
+  readonly engaged: boolean
+}
+
+export function lenderOf(db: Exclude<FenceDatabase, { prepare: unknown }>): Lender {
+  if (isPgPool(db))
+    return { query: (text, values) => throughPool(db, text, values), aside: true, engaged: false }
+  if (isPgClient(db)) {
+    return {
+      query: async (text, values) => (await answered(db.query({ text, values: values ?? [] }))).rows,
+      aside: false,
+      get engaged() {
+        return transactionStatus(db) === 'T'
+      },
+    }
+  }
+  const run: FenceQuery = isPostgresJs(db) ? (text, values) => db.unsafe(text, values as never[]) : db
+  return {
+    query: async (text, values = []) => rowsOf(await answered(Promise.resolve(run(text, values)))),
+    aside: true,
+    engaged: false,
+  }
+}
+
+/** I: idle, T: in a transaction, E: in one that failed. Undefined where an older `pg` does not tell. */
+export function transactionStatus(client: object): unknown {
+  return (client as { getTransactionStatus?: () => unknown }).getTransactionStatus?.()
+}
+
+async function throughPool(pool: PgPool, text: string, values: string[] = []): Promise<readonly unknown[]> {
+  const connecting = pool.connect()
+  const client = await within(
+    connecting,
+    `no connection of the pool became free within ${LIMIT_MS} ms; if transactions hold them all while they wait ` +
+      'for this, call open() of the guard before the first of them, or make the pool larger',
+  ).catch((error: unknown) => {
+    connecting.then(
+      (late) => late.release(),
+      () => undefined,
+    )
+    throw error
+  })
+  // A client that loses its connection says so by an event as well, which ends the process if nobody listens.
+  const ignore = (): void => undefined
+  client.on('error', ignore)
+  let sound = false
+  try {
+    const { rows } = await answered((client as PgClient).query({ text, values }))
+    sound = true
+    return rows
+  } finally {
+    client.release(!sound)
+    client.removeListener('error', ignore)
+  }
+}
+
+/** Bounds the wait for an answer. */
+export function answered<T>(query: PromiseLike<T>): Promise<T> {
+  return within(
+    query,
+    `the database did not answer within ${LIMIT_MS} ms; if a transaction holds its only connection while it waits ` +
+      'for this, call open() of the guard before it begins, or allow more connections',
+  )
+}
+
+async function within<T>(work: PromiseLike<T>, complaint: string): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new LockError('STORE_UNAVAILABLE', `fence: ${complaint}`)), LIMIT_MS)
+  })
+  try {
+    return await Promise.race([work, limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}

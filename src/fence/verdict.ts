@@ -1,0 +1,98 @@
+import { describeError, LockError } from '../errors.ts'
+import { checkKey } from '../key.ts'
+import type { CheckOptions, Token } from './fence.ts'
+
+/** What a signed 64-bit integer holds, and the highest token that a grant number can make. */
+export const HIGHEST_TOKEN: bigint = 2n ** 63n - 1n
+
+/** How a guard behaves unless a call says otherwise. */
+export interface Manner {
+  readonly strict: boolean
+  readonly create: boolean
+}
+
+/** What a check was asked, in good order. */
+export interface Claim {
+  readonly resource: string
+  readonly token: bigint
+  readonly strict: boolean
+}
+
+export function claimOf(
+  resource: unknown,
+  token: unknown,
+  options: CheckOptions | undefined,
+  strict: boolean,
+): Claim {
+  checkOptionNames('check', options, ['strict'])
+  return {
+    resource: checkResource(resource),
+    token: checkToken(token as Token),
+    strict: checkFlag('strict', options?.strict, strict),
+  }
+}
+
+/** Whose token a refusal is about. */
+const refused = new WeakMap<object, bigint>()
+
+/** Whether the error is a guard's refusal of this very token. */
+export function isRefusalOf(token: bigint, error: unknown): error is LockError {
+  return error instanceof LockError && refused.get(error) === token
+}
+
+/** Throws STALE_TOKEN unless the claim may write where `seen` is the highest token so far; 0: none. */
+export function judge({ resource, token, strict }: Claim, seen: bigint): void {
+  if (seen < token || (seen === token && !strict)) return
+  const why =
+    seen > token
+      ? `token ${token} is stale: "${resource}" has seen ${seen}, so the lock has passed to another holder; ` +
+        'write nothing, and take the lock again'
+      : `token ${token} is the highest that "${resource}" has seen (${seen}), and strict lets each token pass once`
+  const error = new LockError('STALE_TOKEN', why, { key: resource })
+  refused.set(error, token)
+  throw error
+}
+
+/** The same rule as for keys: what is locked and what is guarded often have one name. */
+export function checkResource(resource: unknown): string {
+  try {
+    return checkKey(resource)
+  } catch (error) {
+    // Our own words come first, whatever the resource is called.
+    throw new LockError('INVALID_LOCK_KEY', describeError(error).replace('lock key', 'resource'))
+  }
+}
+
+function checkToken(given: Token): bigint {
+  const token: unknown = typeof given === 'object' ? (given as { token?: unknown } | null)?.token : given
+  if (typeof token !== 'bigint') throw invalid(`give a lease, or its token, a bigint; ${hint(token)}`)
+  if (token <= 0n || token > HIGHEST_TOKEN)
+    throw invalid(`${token} is no token; tokens are 1 to ${HIGHEST_TOKEN}`)
+  return token
+}
+
+function hint(token: unknown): string {
+  if (typeof token === 'string') return 'a token that came as text is BigInt(text)'
+  if (typeof token === 'number')
+    return 'a number is not exact enough: carry tokens as text, then BigInt(text)'
+  return `this is ${token === null ? 'null' : typeof token}`
+}
+
+export function checkFlag(name: string, given: unknown, otherwise: boolean): boolean {
+  if (given === undefined) return otherwise
+  if (typeof given !== 'boolean') throw invalid(`${name}: give true or false`)
+  return given
+}
+
+export function checkOptionNames(call: string, options: unknown, known: readonly string[]): void {
+  if (options === undefined) return
+  if (typeof options !== 'object' || options === null) throw invalid(`${call}: options are an object`)
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name))
+      throw invalid(`${call}: unknown option '${name}'; known are ${known.join(', ')}`)
+  }
+}
+
+export function invalid(message: string, cause?: unknown): LockError {
+  return new LockError('INVALID_OPTION', `fence: ${message}`, { cause })
+}
