@@ -10,8 +10,11 @@ export type { LockStats } from './monitor/stats.ts'
 export type {
   AcquireOptions,
   Defaults,
+  Isolation,
   ListOptions,
   LocksOptions,
+  TransactionGuard,
+  TransactionOptions,
   TryOptions,
   UsingOptions,
 } from './options.ts'
@@ -33,3 +36,4 @@ export type {
   Watch,
 } from './store.ts'
 export { memoryStore } from './stores/memory.ts'
+export type { TransactionDatabase, TransactionManager, TransactionOf } from './transaction.ts'

@@ -28,11 +28,13 @@ import {
   checkLocksOptions,
   checkNames,
   checkRequest,
+  checkTransaction,
   type Defaults,
   type ListOptions,
   type LocksOptions,
   type Request,
   type Settings,
+  type TransactionOptions,
   type TryOptions,
   type UsingOptions,
 } from './options.ts'
@@ -54,6 +56,12 @@ import type {
   Store,
 } from './store.ts'
 import { storeLoader } from './store-url.ts'
+import {
+  planTransaction,
+  type TransactionDatabase,
+  type TransactionManager,
+  type TransactionOf,
+} from './transaction.ts'
 import { aborted, Contention } from './waiter.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
@@ -169,6 +177,34 @@ export class Locks {
     const left = await lease.dispose()
     if ((left === false || lease.loss) && !request.ignoreLoss) throw lease.loss ?? lostBeforeRelease(key)
     return result
+  }
+
+  /**
+   * Runs `body` in a transaction of `db` while holding `key`: lock, BEGIN, the guard's check, `body`, still
+   * held?, COMMIT or ROLLBACK, unlock. If the lease is lost before COMMIT it rolls back and rejects with
+   * LOCK_LOST. STORE_UNAVAILABLE if it could not begin or, as the message then says, if the outcome is unknown.
+   */
+  transaction<D extends TransactionDatabase, T>(
+    key: string,
+    db: D,
+    body: (tx: TransactionOf<D>, lease: Lease) => T | Promise<T>,
+    options?: TransactionOptions,
+  ): Promise<T>
+  transaction<X, T>(
+    key: string,
+    manager: TransactionManager<X>,
+    body: (tx: X, lease: Lease) => T | Promise<T>,
+    options?: TransactionOptions,
+  ): Promise<T>
+  async transaction<T>(
+    key: string,
+    db: unknown,
+    body: (tx: never, lease: Lease) => T | Promise<T>,
+    options: TransactionOptions = {},
+  ): Promise<T> {
+    const terms = checkTransaction(options, this.#settings)
+    const run = planTransaction(checkKey(key), db, body, terms)
+    return this.using(key, terms.usingOptions, (lease) => run(lease) as Promise<T>)
   }
 
   /** Waits its turn for at most `wait`, then rejects with LOCK_ACQUIRE_TIMEOUT. Release it yourself. */

@@ -53,6 +53,24 @@ export interface UsingOptions extends AcquireOptions {
   readonly onLost?: 'throw' | 'ignore' | undefined
 }
 
+export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
+
+/** Checks a token inside a transaction: what `fence(db)` of `holdfast/fence` makes, or one around it for an ORM. */
+export interface TransactionGuard {
+  /** Called before the transaction begins. */
+  open?(): Promise<void>
+  /** Rejects, with STALE_TOKEN as a rule, if the transaction must not go on. */
+  check(tx: never, resource: string, token: bigint): Promise<void>
+}
+
+/** Options of `transaction`. */
+export interface TransactionOptions extends AcquireOptions {
+  /** Absent: what the database does by default. SQLite is always serializable. */
+  readonly isolation?: Isolation | undefined
+  /** Default: `fence(db)`; none for a transaction manager. False: none. */
+  readonly fence?: TransactionGuard | false | undefined
+}
+
 /** Options of `list`. */
 export interface ListOptions {
   readonly prefix?: string | undefined
@@ -94,6 +112,8 @@ const DEFAULT_OPTIONS = ['lease', 'wait', 'poll']
 const TRY_OPTIONS = ['lease', 'renew', 'signal', 'context', 'reentrant', 'rotateToken', 'atLeast']
 const ACQUIRE_OPTIONS = [...TRY_OPTIONS, 'wait']
 const USING_OPTIONS = [...ACQUIRE_OPTIONS, 'onLost']
+const TRANSACTION_OPTIONS = [...ACQUIRE_OPTIONS, 'isolation', 'fence']
+const ISOLATIONS: readonly unknown[] = ['read committed', 'repeatable read', 'serializable']
 
 export function checkLocksOptions(options: LocksOptions): {
   settings: Settings
@@ -176,6 +196,35 @@ export function checkRequest(call: Call, options: UsingOptions, settings: Settin
     atLeastMs,
     ignoreLoss: onLost === 'ignore',
   }
+}
+
+/** Options of one transaction, checked and complete. */
+export interface TransactionTerms {
+  readonly isolation: Isolation | null
+  /** Null: the default of the database. */
+  readonly fence: TransactionGuard | false | null
+  readonly leaseMs: number
+  readonly renew: boolean
+  readonly usingOptions: UsingOptions
+}
+
+export function checkTransaction(options: TransactionOptions, settings: Settings): TransactionTerms {
+  checkNames('transaction', options, TRANSACTION_OPTIONS)
+  const { isolation, fence, ...rest } = options
+  if (isolation !== undefined && !ISOLATIONS.includes(isolation)) {
+    throw invalid("isolation: give 'read committed', 'repeatable read' or 'serializable'")
+  }
+  if (
+    fence !== undefined &&
+    fence !== false &&
+    typeof (fence as TransactionGuard | null)?.check !== 'function'
+  ) {
+    throw invalid('fence: give a guard that fence(db) of holdfast/fence has made, or false')
+  }
+  // Whether the lease was in force before COMMIT is what counts; what is committed is not lost after that.
+  const usingOptions = { ...rest, onLost: 'ignore' } as const
+  const { leaseMs, renew } = checkRequest('using', usingOptions, settings)
+  return { isolation: isolation ?? null, fence: fence ?? null, leaseMs, renew, usingOptions }
 }
 
 const WAIT_LIMITS = { name: 'wait', min: 0, allowInfinity: true }

@@ -139,6 +139,14 @@ describe('docs/api.md', () => {
     const refusals = await Promise.all([
       knownTo(() => holdfast.createLocks(holdfast.memoryStore(), nonsense)),
       knownTo(() => locks.using('k', nonsense, () => 1)),
+      knownTo(() =>
+        locks.transaction(
+          'k',
+          () => Promise.resolve(),
+          () => 1,
+          nonsense,
+        ),
+      ),
       knownTo(() => locks.list(nonsense)),
       knownTo(() => locks.forceRelease('k', nonsense)),
       knownTo(() => locks.on('nonsense' as 'lost', () => undefined)),

@@ -1,5 +1,6 @@
 import type { PgClient } from '../../databases/pg.ts'
 import { type Database, type Ears, LIMIT_MS, type Listening, type Query } from './database.ts'
+import { TimedOut } from './failures.ts'
 import { within } from './limit.ts'
 import type { Row } from './records.ts'
 
@@ -8,6 +9,7 @@ const ignore = (): void => {}
 /** One client of `pg`, connected by the user and used by nobody else. Once its connection is lost, it stays lost. */
 export class PgClientDatabase implements Database {
   readonly #client: PgClient
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(client: PgClient) {
     this.#client = client
@@ -52,11 +54,20 @@ export class PgClientDatabase implements Database {
     this.#client.removeListener('error', ignore)
   }
 
+  /** One after the other: `pg` will refuse a query that comes while another is under way. */
   async #rows(query: Parameters<PgClient['query']>[0]): Promise<readonly Row[]> {
-    const { rows } = await within(
-      this.#client.query(query),
-      () => `the client did not answer within ${LIMIT_MS} ms`,
-    )
+    let over = false
+    const turn = this.#last.then(() => {
+      // Whoever asked has been told that there was no answer.
+      if (over) throw new TimedOut('given up before it was sent')
+      return this.#client.query(query)
+    })
+    this.#last = turn.catch(ignore)
+    const message = (): string => {
+      over = true
+      return `no answer came within ${LIMIT_MS} ms: the server does not answer, or the client was never connected`
+    }
+    const { rows } = await within(turn, message)
     return rows as Row[]
   }
 }

@@ -1,7 +1,13 @@
 import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describeError, LockError } from '../../errors.ts'
-import { prepare, type SqliteDatabase, type SqliteStatement, type SqlValue } from '../../databases/sqlite.ts'
+import {
+  isInTransaction,
+  prepare,
+  type SqliteDatabase,
+  type SqliteStatement,
+  type SqlValue,
+} from '../../databases/sqlite.ts'
 import type { OpenDatabase } from './driver.ts'
 import { FileMoved, isMisfit } from './failures.ts'
 import { identify, type Identity, same } from './file.ts'
@@ -130,8 +136,7 @@ export class Connection {
 
   /** Whether the user's own transaction is open; some drivers do not tell. */
   get occupied(): boolean {
-    const { inTransaction, isTransaction } = this.#db as { inTransaction?: boolean; isTransaction?: boolean }
-    return !this.#owned && (inTransaction ?? isTransaction ?? false)
+    return !this.#owned && isInTransaction(this.#db)
   }
 
   close(): void {

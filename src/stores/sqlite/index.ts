@@ -1,6 +1,6 @@
 import { LockError } from '../../errors.ts'
 import type { Store } from '../../store.ts'
-import type { SqliteDatabase } from '../../databases/sqlite.ts'
+import { isSqliteDatabase, type SqliteDatabase } from '../../databases/sqlite.ts'
 import { fileOf, identify } from './file.ts'
 import { locate } from './location.ts'
 import { checkTable, DEFAULT_TABLE, sqlFor } from './schema.ts'
@@ -42,7 +42,7 @@ export function sqliteStore(pathOrDb: string | SqliteDatabase, options: SqliteSt
 
 function sourceOf(given: unknown): Pick<Source, 'file' | 'lent'> {
   if (typeof given === 'string') return { file: locate(given) }
-  if (!isDatabase(given)) {
+  if (!isSqliteDatabase(given)) {
     throw invalid('give the path of a file, or a database of better-sqlite3, libsql or node:sqlite')
   }
   let file: string
@@ -61,11 +61,6 @@ function sourceOf(given: unknown): Pick<Source, 'file' | 'lent'> {
     )
   }
   return { file, lent: { db: given, identity: identify(file) } }
-}
-
-function isDatabase(value: unknown): value is SqliteDatabase {
-  if (typeof value !== 'object' || value === null) return false
-  return ['exec', 'prepare', 'close'].every((method) => typeof Reflect.get(value, method) === 'function')
 }
 
 function invalid(message: string): LockError {

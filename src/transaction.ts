@@ -1,0 +1,113 @@
+import { has, isPgClient, isPgPool, type PgClient, type PgPool, type PgPoolClient } from './databases/pg.ts'
+import { isPostgresJs, type PostgresJs } from './databases/postgres-js.ts'
+import { isSqliteDatabase, type SqliteDatabase } from './databases/sqlite.ts'
+import { LockError } from './errors.ts'
+import type { Fence } from './fence/index.ts'
+import type { Lease } from './lease.ts'
+import type { TransactionGuard, TransactionTerms } from './options.ts'
+import { runManaged, type TransactionManager } from './transaction/managed.ts'
+import { nested } from './transaction/nesting.ts'
+import { type Body, inOrder, limitsOf, type Place } from './transaction/order.ts'
+import { beginInPool, beginOnClient } from './transaction/pg.ts'
+import { beginInPostgresJs } from './transaction/postgres-js.ts'
+import { beginInSqlite } from './transaction/sqlite.ts'
+
+export type { TransactionManager } from './transaction/managed.ts'
+
+/** What `transaction` can begin and commit on by itself; for all else, give a `TransactionManager`. */
+export type TransactionDatabase = PgPool | PgClient | PostgresJs | SqliteDatabase
+
+/** What the function works with: a client of the pool, the transaction of postgres.js, or the connection given. */
+export type TransactionOf<D> = D extends PgPool
+  ? LentBy<D>
+  : D extends { begin(options: string, work: (tx: infer X) => never): unknown }
+    ? X
+    : D
+
+// A pool's `connect` has a second signature, and types are inferred from the last one.
+type LentBy<P> = P extends { connect: { (): Promise<infer C>; (callback: never): void } }
+  ? unknown extends C
+    ? PgPoolClient
+    : C
+  : PgPoolClient
+
+/** What is to be done under the lock. Bad input is refused here, before there is one. */
+export function planTransaction(
+  key: string,
+  db: unknown,
+  body: Body,
+  chosen: TransactionTerms,
+): (lease: Lease) => Promise<unknown> {
+  const { isolation, fence } = chosen
+  if (typeof body !== 'function') throw invalid('give a function to run in the transaction')
+  const place = placeOf(db)
+  if (place) {
+    return async (lease) => {
+      const guard = fence === null ? await defaultGuard(db as TransactionDatabase) : fence || null
+      const terms = { key, lease, isolation, ...limitsOf(lease, chosen) }
+      const { connection } = place
+      return nested({ key, connection, guard }, () => inOrder(place, terms, guard, body))
+    }
+  }
+  const manager = managerOf(db)
+  if (isolation !== null) throw invalid('isolation: set it where your transaction manager begins')
+  return (lease) => underManager(key, manager, lease, fence || null, body)
+}
+
+function underManager(
+  key: string,
+  manager: TransactionManager<never>,
+  lease: Lease,
+  guard: TransactionGuard | null,
+  body: Body,
+): Promise<unknown> {
+  const attempt = async (tx: never): Promise<unknown> => {
+    lease.assertHeld()
+    if (guard) await guard.check(tx, key, lease.token)
+    lease.assertHeld()
+    const result = await body(tx, lease)
+    lease.assertHeld()
+    return result
+  }
+  return nested({ key, connection: null, guard }, async () => {
+    await guard?.open?.()
+    return runManaged(key, manager, lease, attempt)
+  })
+}
+
+function placeOf(db: unknown): Place | null {
+  const pool = { connection: null, opensGuard: true }
+  if (isPostgresJs(db)) return { ...pool, begin: (terms) => beginInPostgresJs(db, terms) }
+  if (isPgPool(db)) return { ...pool, begin: (terms) => beginInPool(db, terms) }
+  if (isPgClient(db)) return { ...pool, connection: db, begin: (terms) => beginOnClient(db, terms) }
+  if (!isSqliteDatabase(db)) return null
+  return { connection: db, opensGuard: false, begin: (terms) => beginInSqlite(db, terms) }
+}
+
+function managerOf(db: unknown): TransactionManager<never> {
+  // Knex is a function itself.
+  for (const [method, how] of Object.entries(BUILDERS)) {
+    if (has(db, method)) throw invalid(`to use the transactions of a query builder, give a function: ${how}`)
+  }
+  if (typeof db === 'function') return db as TransactionManager<never>
+  throw invalid('give a Pool or a Client of pg, postgres.js, a SQLite database, or a transaction manager')
+}
+
+const BUILDERS = {
+  $transaction: 'work => prisma.$transaction(work)',
+  transaction: 'work => db.transaction(work), with Kysely work => db.transaction().execute(work)',
+}
+
+const guards = new WeakMap<object, Fence>()
+
+/** One for each database: it looks for its table only once. */
+async function defaultGuard(db: TransactionDatabase): Promise<Fence> {
+  const { fence } = await import('./fence/index.ts')
+  const guard = guards.get(db) ?? fence(db)
+  guards.set(db, guard)
+  return guard
+}
+
+function invalid(message: string): LockError {
+  return new LockError('INVALID_OPTION', `transaction: ${message}`)
+}

@@ -1,0 +1,44 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { LockError } from '../errors.ts'
+
+/** A transaction that the running code is inside of. */
+interface Level {
+  readonly key: string
+  /** One connection, not a pool: it has no place for a second transaction. */
+  readonly connection: object | null
+  readonly guard: object | null
+  readonly outer: Level | undefined
+  open: boolean
+}
+
+const levels = new AsyncLocalStorage<Level>()
+
+/**
+ * Runs a transaction, unless it would wait for one around this call: for its only connection, or for the row
+ * of the guard that it has locked. The database cannot see such a deadlock, since half of it is here.
+ */
+export async function nested<T>(
+  { key, connection, guard }: Pick<Level, 'key' | 'connection' | 'guard'>,
+  run: () => Promise<T>,
+): Promise<T> {
+  for (let around = levels.getStore(); around; around = around.outer) {
+    if (!around.open) continue
+    if (connection !== null && around.connection === connection) throw deadlock(key, 'its connection')
+    if (guard !== null && around.guard === guard && around.key === key) throw deadlock(key, 'its guard')
+  }
+  const level: Level = { key, connection, guard, outer: levels.getStore(), open: true }
+  try {
+    return await levels.run(level, run)
+  } finally {
+    level.open = false
+  }
+}
+
+function deadlock(key: string, what: string): LockError {
+  return new LockError(
+    'DEADLOCK',
+    `the transaction on "${key}" would wait for the transaction around it, which has ${what}; ` +
+      'do the work in that one',
+    { key },
+  )
+}

@@ -1,0 +1,106 @@
+import { LockError } from '../errors.ts'
+import type { Lease } from '../lease.ts'
+import type { TransactionGuard, TransactionTerms } from '../options.ts'
+import { TimedOut, within } from './limit.ts'
+import { isCancelled, isInterruption } from './postgres.ts'
+import { cannotBegin, notHeld, type Session, type Terms } from './session.ts'
+import { takeTurn } from './turns.ts'
+
+/** A database as far as transactions go. */
+export interface Place {
+  /** One connection, which has one transaction at a time; null for a pool. */
+  readonly connection: object | null
+  /** Whether the guard needs its table before BEGIN. In SQLite the check creates it on the spot. */
+  readonly opensGuard: boolean
+  readonly begin: (terms: Terms) => Promise<Session>
+}
+
+export type Body = (tx: never, lease: Lease) => unknown
+
+/** BEGIN → check → `body` → still held? → COMMIT or ROLLBACK. The lock is around all of it. */
+export async function inOrder(
+  place: Place,
+  terms: Terms,
+  guard: TransactionGuard | null,
+  body: Body,
+): Promise<unknown> {
+  const { connection } = place
+  const endTurn = connection ? await turnOn(connection, terms) : null
+  try {
+    // Creating a table is no part of the transaction, and needs a connection, perhaps the only one.
+    if (guard && place.opensGuard) await open(guard, terms)
+    const session = await place.begin(terms)
+    return await inSession(session, terms, guard, body)
+  } finally {
+    endTurn?.()
+  }
+}
+
+async function inSession(
+  session: Session,
+  terms: Terms,
+  guard: TransactionGuard | null,
+  body: Body,
+): Promise<unknown> {
+  const { lease } = terms
+  try {
+    if (guard) await check(guard, session, terms)
+    if (!lease.held) throw notHeld(terms)
+    const result = await body(session.tx as never, lease)
+    if (!lease.held) throw notHeld(terms)
+    await session.commit()
+    return result
+  } catch (error) {
+    await session.rollback()
+    if (error instanceof LockError || lease.held || !isInterruption(error, session)) throw error
+    // What the server did to a transaction that outlived its lease.
+    throw notHeld(terms, error)
+  }
+}
+
+async function check(guard: TransactionGuard, session: Session, terms: Terms): Promise<void> {
+  const { key, lease, stepMs } = terms
+  try {
+    const checked = guard.check(session.tx as never, key, lease.token)
+    // The server's own limit is shorter and says more.
+    await within(
+      lease.env,
+      { ms: lease.remainingMs, what: 'the check of the token was not answered' },
+      checked,
+    )
+  } catch (error) {
+    const waited = `the guard's row stayed locked for ${stepMs} ms by a transaction that does not end`
+    if (isCancelled(error)) throw cannotBegin(key, new Error(waited, { cause: error }))
+    throw error instanceof TimedOut ? cannotBegin(key, error) : error
+  }
+}
+
+async function open(guard: TransactionGuard, { key, lease, stepMs }: Terms): Promise<void> {
+  const opening = guard.open?.()
+  if (!opening) return
+  try {
+    await within(lease.env, { ms: stepMs, what: 'the table of the guard was not opened' }, opening)
+  } catch (error) {
+    throw cannotBegin(key, error)
+  }
+}
+
+async function turnOn(connection: object, { key, lease, stepMs }: Terms): Promise<() => void> {
+  try {
+    return await takeTurn(connection, lease.env, stepMs)
+  } catch (error) {
+    throw cannotBegin(key, error)
+  }
+}
+
+/** See `Terms`. */
+export function limitsOf(
+  lease: Lease,
+  { leaseMs, renew }: TransactionTerms,
+): Pick<Terms, 'stepMs' | 'wholeMs'> {
+  const leftMs = lease.remainingMs
+  // Inside another section, its lease is what counts. It is renewed at a third, so two thirds of it are left.
+  const lengthMs = renew ? Math.min(leaseMs, leftMs * 1.5) : leftMs
+  const stepMs = Math.max(1, Math.floor(lengthMs / 3))
+  return { stepMs, wholeMs: renew ? null : Math.max(1, Math.floor(leftMs)) }
+}

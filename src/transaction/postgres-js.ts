@@ -1,0 +1,166 @@
+import type { PostgresJs, PostgresJsQueryable } from '../databases/postgres-js.ts'
+import { within } from './limit.ts'
+import { isCutOff, isRefusal, levelOf, limitsOf } from './postgres.ts'
+import { cannotBegin, connectionLost, Gate, type Session, type Terms, unknownOutcome } from './session.ts'
+
+/**
+ * By `sql.begin`, which alone tells when the connection is lost. It sends COMMIT or ROLLBACK itself, according
+ * to what its function does; so that function waits for our decision.
+ */
+export async function beginInPostgresJs(sql: PostgresJs, terms: Terms): Promise<Session> {
+  let gaveUp = false
+  let session: PostgresJsSession | null = null
+  const begun = new Promise<Session>((resolve, reject) => {
+    const ended: Promise<unknown> = sql.begin(levelOf(terms), (raw) => {
+      if (gaveUp) throw new Error('too late, nobody waits any more')
+      // Goes out together with what comes next. If it fails, so does all the rest.
+      raw.unsafe(`select ${limitsOf(terms)}`).then(undefined, () => undefined)
+      const decision = new Decision()
+      session = new PostgresJsSession(raw, terms, decision, () => ended)
+      resolve(session)
+      return decision.promise
+    })
+    ended.then(undefined, (error: Error) => {
+      session?.lost(error)
+      reject(error)
+    })
+  })
+  try {
+    const what =
+      'the server did not answer BEGIN, or all connections of the client are in use: allow it more of them, ' +
+      'or hold them for less time; none'
+    return await within(terms.lease.env, { ms: terms.stepMs, what }, begun)
+  } catch (error) {
+    gaveUp = true
+    throw cannotBegin(terms.key, error)
+  }
+}
+
+class Decision {
+  readonly promise: Promise<void>
+  commit!: () => void
+  rollBack!: (reason: Error) => void
+
+  constructor() {
+    this.promise = new Promise((resolve, reject) => {
+      this.commit = resolve
+      this.rollBack = reject
+    })
+  }
+}
+
+class PostgresJsSession implements Session {
+  readonly tx: PostgresJsQueryable
+  readonly #terms: Terms
+  readonly #gate: Gate
+  readonly #decision: Decision
+  readonly #ended: () => Promise<unknown>
+  #broken: unknown = null
+  #decided = false
+
+  constructor(raw: PostgresJsQueryable, terms: Terms, decision: Decision, ended: () => Promise<unknown>) {
+    this.#terms = terms
+    this.#gate = new Gate(terms)
+    this.#decision = decision
+    this.#ended = ended
+    this.tx = this.#guarded(raw)
+  }
+
+  get broken(): unknown {
+    return this.#broken
+  }
+
+  /** Also called when `sql.begin` has ended: before a decision that can only mean that the connection is gone. */
+  lost(error: unknown): void {
+    if (!this.#decided) this.#broken ??= error
+  }
+
+  async commit(): Promise<void> {
+    const { key, lease } = this.#terms
+    this.#gate.close()
+    if (await this.#isBroken()) throw connectionLost(this.#terms, this.#broken)
+    this.#decided = true
+    this.#decision.commit()
+    try {
+      await within(lease.env, { ms: lease.remainingMs, what: 'no answer came' }, this.#ended())
+    } catch (error) {
+      // Also if a statement had failed and the error was not passed on: the client then rolls back.
+      throw isRefusal(error) ? error : unknownOutcome(key, error)
+    }
+  }
+
+  async rollback(): Promise<void> {
+    if (this.#gate.closed) return
+    this.#gate.close()
+    if (await this.#isBroken()) return
+    this.#decided = true
+    this.#decision.rollBack(new Error('rolled back'))
+    const limit = { ms: this.#terms.stepMs, what: 'ROLLBACK was not answered' }
+    await within(this.#terms.lease.env, limit, this.#ended()).then(undefined, () => undefined)
+  }
+
+  /**
+   * What the client (3.4.9) sends on a connection that is lost ends the process, is never answered, or goes to
+   * the connection that was opened in its place. The news takes some promise jobs to get here; this waits for it.
+   */
+  async #isBroken(): Promise<boolean> {
+    await new Promise<void>((resolve) => this.#terms.lease.env.defer(resolve))
+    return this.#broken !== null
+  }
+
+  #guarded<Q extends object>(raw: Q): Q {
+    const query = (call: unknown, self: unknown, args: unknown[]): unknown => {
+      const { refusal } = this.#gate
+      if (refusal) throw refusal
+      return this.#guardedQuery(Reflect.apply(call as () => unknown, self, args))
+    }
+    return new Proxy(raw, {
+      // Also called to name a column or to list values; only a template is a query.
+      apply: (target, self, args: unknown[]) =>
+        isTemplate(args[0]) ? query(target, self, args) : Reflect.apply(target as () => unknown, self, args),
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name)
+        if (name === 'savepoint') return (...args: unknown[]) => query(value, target, this.#guardedLast(args))
+        const sends = name === 'unsafe' || name === 'file' || name === 'notify'
+        return sends ? (...args: unknown[]) => query(value, target, args) : value
+      },
+    })
+  }
+
+  /** A query is sent when someone waits for it, which may be later than we think. */
+  #guardedQuery(query: unknown): unknown {
+    const { handler, reject } = query as LazyQuery
+    if (typeof handler !== 'function' || typeof reject !== 'function') return query
+    const send = (sending: LazyQuery): void => {
+      const lost = this.#broken === null ? null : connectionLost(this.#terms, this.#broken)
+      const refusal = this.#gate.refusal ?? lost
+      if (refusal) sending.reject(refusal)
+      else handler(sending)
+    }
+    return Object.assign(query as LazyQuery, {
+      handler: Object.assign(send, handler),
+      // Here a loss is known before anyone can send the next query in reply to it.
+      reject: (error: unknown) => {
+        if (isCutOff(error)) this.lost(error)
+        reject(error)
+      },
+    })
+  }
+
+  /** Arguments of `savepoint`: the last is a function, which gets a transaction of its own. */
+  #guardedLast(args: unknown[]): unknown[] {
+    const work = args.at(-1)
+    if (typeof work !== 'function') return args
+    return [...args.slice(0, -1), (inner: object): unknown => work(this.#guarded(inner))]
+  }
+}
+
+/** What a query of postgres.js is made of. */
+interface LazyQuery {
+  handler: (query: LazyQuery) => void
+  reject: (error: unknown) => void
+}
+
+function isTemplate(value: unknown): boolean {
+  return Array.isArray((value as { raw?: unknown } | null | undefined)?.raw)
+}

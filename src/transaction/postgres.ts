@@ -1,0 +1,63 @@
+import type { Session, Terms } from './session.ts'
+
+/** What follows `begin`. */
+export function levelOf({ isolation }: Terms): string {
+  return isolation === null ? '' : `isolation level ${isolation}`
+}
+
+/**
+ * Lets the server end a transaction whose process is frozen or out of reach. Never longer than what the user
+ * has set. `transaction_timeout` is of PostgreSQL 17; before that a setting of our own without effect.
+ */
+export function limitsOf({ stepMs, wholeMs }: Terms): string {
+  const whole = `case when current_setting('server_version_num')::int < 170000
+    then 'holdfast.transaction_timeout' else 'transaction_timeout' end`
+  return [
+    atMost('statement_timeout', stepMs),
+    atMost('idle_in_transaction_session_timeout', stepMs),
+    ...(wholeMs === null ? [] : [`set_config(${whole}, '${wholeMs}', true)`]),
+  ].join(', ')
+}
+
+function atMost(setting: string, ms: number): string {
+  const theirs = `(extract(epoch from current_setting('${setting}')::interval) * 1000)::bigint`
+  return `set_config('${setting}', least(${ms}, nullif(${theirs}, 0))::text, true)`
+}
+
+/** The SQLSTATE of a server's answer; null for what the driver or the network came up with. */
+function stateOf(error: unknown): string | null {
+  if (!(error instanceof Error)) return null
+  const { code, severity } = error as { code?: unknown; severity?: unknown }
+  return typeof code === 'string' && typeof severity === 'string' && code.length === 5 ? code : null
+}
+
+/**
+ * Whether this answer to COMMIT means that nothing was stored: a conflict, a constraint, a time limit. Not so
+ * if the connection, the server or the disk failed: then it depends on when.
+ */
+export function isRefusal(error: unknown): boolean {
+  const state = stateOf(error)
+  return state !== null && !/^(08|40003|53|57P|58|F0|XX)/.test(state)
+}
+
+/** Whether the driver says that the connection is gone. */
+export function isCutOff(error: unknown): boolean {
+  const { code } = error instanceof Error ? (error as { code?: unknown }) : {}
+  return typeof code === 'string' && /^(CONNECTION_|E[A-Z]+$|ERR_)/.test(code)
+}
+
+/** Whether a statement failed because of a limit or of something outside, not because of what it does. */
+export function isInterruption(error: unknown, { broken }: Session): boolean {
+  if (broken !== null && (error === broken || isCutOff(error))) return true
+  return /^(08|25|57)/.test(stateOf(error) ?? '')
+}
+
+/** Whether a statement was cancelled, as by its time limit. */
+export function isCancelled(error: unknown): boolean {
+  return stateOf(error) === '57014'
+}
+
+/** Whether a statement came after the one that made the transaction fail. */
+export function isAftermath(error: unknown): boolean {
+  return stateOf(error) === '25P02'
+}

@@ -1,0 +1,105 @@
+import { describeError, LockError } from '../errors.ts'
+import type { Lease } from '../lease.ts'
+import type { Isolation } from '../options.ts'
+
+/** What a transaction has to keep to. */
+export interface Terms {
+  readonly key: string
+  readonly lease: Lease
+  readonly isolation: Isolation | null
+  /**
+   * How long one step may take: getting a connection, a statement, a pause between two. A third of the
+   * lease. A process that freezes has renewed its lease at most a third before that, so that a statement
+   * and a pause after it are over before the lease is.
+   */
+  readonly stepMs: number
+  /** How long the whole may take; null if the lease is renewed and the work may go on with it. */
+  readonly wholeMs: number | null
+}
+
+/** An open transaction, whichever driver it belongs to. */
+export interface Session {
+  /** For the guard and for the caller's function. */
+  readonly tx: unknown
+  /** Why the connection was lost before COMMIT, so that the server has rolled back; null while it is there. */
+  readonly broken: unknown
+  /**
+   * Rejects with the database's own error if it refuses, with an `unknownOutcome` if nobody knows. The
+   * caller has just seen that the lease is in force.
+   */
+  commit(): Promise<void>
+  /** Never rejects. Does nothing once the session is over, however it ended. */
+  rollback(): Promise<void>
+}
+
+/**
+ * Stands between the caller's function and the connection. A statement that is sent after ROLLBACK or COMMIT
+ * is one of its own and commits at once, perhaps in the middle of what another task does on the connection.
+ */
+export class Gate {
+  readonly #terms: Terms
+  #over = false
+
+  constructor(terms: Terms) {
+    this.#terms = terms
+  }
+
+  close(): void {
+    this.#over = true
+  }
+
+  get closed(): boolean {
+    return this.#over
+  }
+
+  /** Why no statement may pass; null if one may. */
+  get refusal(): LockError | null {
+    const { key, lease } = this.#terms
+    if (this.#over) {
+      const message = `the transaction on "${key}" is over; await every query before its function returns`
+      return new LockError('LOCK_NOT_HELD', message, { key })
+    }
+    return lease.held ? null : notHeld(this.#terms)
+  }
+}
+
+/** Lost, or released by the function itself. */
+export function notHeld({ key, lease }: Terms, cause?: unknown): LockError {
+  const { loss } = lease
+  const why = loss ? loss.message : `the lease on "${key}" was released inside its transaction`
+  const code = loss ? 'LOCK_LOST' : 'LOCK_NOT_HELD'
+  return new LockError(code, `${why}; the transaction is rolled back`, { key, cause })
+}
+
+export function cannotBegin(key: string, cause: unknown): LockError {
+  if (cause instanceof LockError) return cause
+  const message = `the transaction on "${key}" could not begin, nothing was done: ${describeError(cause)}`
+  return new LockError('STORE_UNAVAILABLE', message, { key, cause })
+}
+
+export function alreadyInside(key: string): LockError {
+  return new LockError(
+    'INVALID_OPTION',
+    `transaction: the connection for "${key}" is inside a transaction already, which would be committed along; ` +
+      'end it first, or give a pool',
+    { key },
+  )
+}
+
+export function unknownOutcome(key: string, cause: unknown): LockError {
+  return new LockError(
+    'STORE_UNAVAILABLE',
+    `the outcome of the transaction on "${key}" is unknown: COMMIT was sent and no answer came ` +
+      `(${describeError(cause)}); it may have been committed or not, so look at the data before you repeat it`,
+    { key, cause },
+  )
+}
+
+export function connectionLost({ key, stepMs }: Terms, cause: unknown): LockError {
+  return new LockError(
+    'STORE_UNAVAILABLE',
+    `the connection of the transaction on "${key}" was lost before COMMIT, so nothing is stored: ` +
+      `${describeError(cause)}; a pause between two statements may take ${stepMs} ms, a third of the lease`,
+    { key, cause },
+  )
+}

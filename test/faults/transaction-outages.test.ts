@@ -1,0 +1,379 @@
+import pg from 'pg'
+import postgres from 'postgres'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { freshDatabase } from '../servers/shared-postgres.ts'
+import { tcpProxy, type TcpProxy } from '../servers/tcp-proxy.ts'
+import { atEnd, drivers, heldKeys, memoryLocks, observe, until } from '../support/transaction-stage.ts'
+import type { Opened, Tx } from '../support/transaction-drivers.ts'
+
+/** The news of a session that was ended comes in the words of the server, of the driver or of the network. */
+const CUT_OFF = /connection|terminat|ECONNRESET|EPIPE/i
+
+const url = await freshDatabase()
+const observer = await observe(url)
+const { rows } = observer
+
+beforeEach(() => observer.run('truncate t'))
+
+async function throughProxy(): Promise<{ proxy: TcpProxy; url: string }> {
+  const target = new URL(url)
+  const proxy = await tcpProxy(Number(target.port))
+  atEnd(() => proxy.close())
+  target.host = `127.0.0.1:${proxy.port}`
+  return { proxy, url: target.href }
+}
+
+async function backendOf(tx: Tx): Promise<number> {
+  const [row] = await tx.run('select pg_backend_pid() as pid')
+  return (row as { pid: number }).pid
+}
+
+async function isGone(pid: number): Promise<boolean> {
+  return (await observer.run('select 1 from pg_stat_activity where pid = $1', pid)).length === 0
+}
+
+/** Ends a session, as the server's administrator. */
+async function terminate(pid: number): Promise<void> {
+  await observer.run('select pg_terminate_backend($1)', pid)
+  await until('the session to end', () => isGone(pid))
+}
+
+/** The news that a session was ended takes a moment to arrive. */
+async function untilRefused(tx: Tx): Promise<void> {
+  const refused = (): Promise<boolean> =>
+    tx.run('select 1').then(
+      () => false,
+      () => true,
+    )
+  await until('an error', refused)
+}
+
+/** As a task of its own would, from now on: nothing of the failure before is left. */
+async function expectToWork({ transaction }: Opened): Promise<void> {
+  await observer.run('truncate t')
+  await transaction(memoryLocks(), 'key', (tx) => tx.run('insert into t values (9)'))
+  expect(await rows()).toEqual([9])
+}
+
+describe.each(drivers)('on $name', (driver) => {
+  it('a lost reply to COMMIT: the outcome is unknown, and the key is free', async () => {
+    const { proxy, url: proxied } = await throughProxy()
+    const locks = memoryLocks()
+    const opened = await driver.open(proxied, 1)
+    const start = performance.now()
+    const call = opened.transaction(
+      locks,
+      'key',
+      async (tx) => {
+        await tx.run('insert into t values (1)')
+        proxy.dropReplies()
+      },
+      { lease: 3000 },
+    )
+    await expect(call).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      key: 'key',
+      message: expect.stringMatching(/outcome .* is unknown.*may have been committed or not/),
+      cause: expect.objectContaining({ message: expect.stringMatching(/no answer came within/) }),
+    })
+    expect(performance.now() - start).toBeLessThan(4000)
+    expect(await heldKeys(locks)).toEqual([])
+    // Here it was.
+    expect(await rows()).toEqual([1])
+  })
+
+  it('a connection that is cut while COMMIT is under way: the outcome is unknown, at once', async () => {
+    const { proxy, url: proxied } = await throughProxy()
+    const locks = memoryLocks()
+    const opened = await driver.open(proxied, 1)
+    const call = opened.transaction(locks, 'key', async (tx) => {
+      await tx.run('insert into t values (1)')
+      proxy.dropReplies()
+    })
+    const error = call.then(undefined, (reason: unknown) => reason)
+    await until('the commit', async () => (await rows()).length === 1)
+    proxy.thaw()
+    proxy.cut()
+    expect(await error).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringMatching(/is unknown/),
+      cause: expect.any(Error),
+    })
+    expect(await heldKeys(locks)).toEqual([])
+    if (driver.pooled) await expectToWork(opened)
+  })
+
+  it('BEGIN without an answer: given up after a third of the lease, and nothing is left', async () => {
+    const { proxy, url: proxied } = await throughProxy()
+    const locks = memoryLocks()
+    const opened = await driver.open(proxied, 1)
+    await expectToWork(opened)
+    proxy.freeze()
+    let called = false
+    const start = performance.now()
+    const call = opened.transaction(locks, 'key', () => (called = true), { lease: 3000 })
+    await expect(call).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringMatching(/could not begin, nothing was done/),
+    })
+    expect(performance.now() - start).toBeLessThan(2000)
+    expect(called).toBe(false)
+    expect(await heldKeys(locks)).toEqual([])
+    proxy.thaw()
+    if (driver.pooled) await expectToWork(opened)
+  })
+
+  it('ROLLBACK without an answer does not hide the error of the function', async () => {
+    const { proxy, url: proxied } = await throughProxy()
+    const locks = memoryLocks()
+    const opened = await driver.open(proxied, 2)
+    const own = new Error('own')
+    const start = performance.now()
+    const call = opened.transaction(
+      locks,
+      'key',
+      async (tx) => {
+        await tx.run('insert into t values (1)')
+        proxy.strand()
+        throw own
+      },
+      { lease: 3000 },
+    )
+    await expect(call).rejects.toBe(own)
+    expect(performance.now() - start).toBeLessThan(3000)
+    expect(await heldKeys(locks)).toEqual([])
+    // The server ends what it hears nothing of, and the client goes on with another connection.
+    if (driver.pooled) await expectToWork(opened)
+    expect(await rows()).toEqual(driver.pooled ? [9] : [])
+  })
+
+  it('a session that is ended while the function runs: its next statement fails, nothing is stored', async () => {
+    const locks = memoryLocks()
+    const opened = await driver.open(url)
+    const call = opened.transaction(locks, 'key', async (tx) => {
+      await tx.run('insert into t values (1)')
+      await terminate(await backendOf(tx))
+      await tx.run('insert into t values (2)')
+    })
+    await expect(call).rejects.toThrow(CUT_OFF)
+    expect(await rows()).toEqual([])
+    expect(await heldKeys(locks)).toEqual([])
+    if (driver.pooled) await expectToWork(opened)
+  })
+
+  it('a session that is ended during a statement: the function may go on, and fails', async () => {
+    const locks = memoryLocks()
+    const opened = await driver.open(url)
+    const errors: unknown[] = []
+    const call = opened.transaction(locks, 'key', async (tx) => {
+      await tx.run('insert into t values (1)')
+      const pid = await backendOf(tx)
+      const sleeping = tx.run('select pg_sleep(100)')
+      const again = sleeping.catch((error: unknown) => {
+        errors.push(error)
+        return tx.run('insert into t values (2)')
+      })
+      await Promise.all([again.catch((error: unknown) => errors.push(error)), terminate(pid)])
+      await again
+    })
+    await expect(call).rejects.toThrow(CUT_OFF)
+    expect(errors).toHaveLength(2)
+    expect(await rows()).toEqual([])
+    expect(await heldKeys(locks)).toEqual([])
+    if (driver.pooled) await expectToWork(opened)
+  })
+
+  it("a session that is ended during a statement: the function's error is the driver's", async () => {
+    const locks = memoryLocks()
+    const opened = await driver.open(url)
+    const call = opened.transaction(locks, 'key', async (tx) => {
+      const pid = await backendOf(tx)
+      await Promise.all([tx.run('select pg_sleep(100)'), terminate(pid)])
+    })
+    await expect(call).rejects.toThrow(CUT_OFF)
+    expect(await heldKeys(locks)).toEqual([])
+    if (driver.pooled) await expectToWork(opened)
+  })
+
+  it('a session that is ended and then not used: no success', async () => {
+    const locks = memoryLocks()
+    const opened = await driver.open(url)
+    const call = opened.transaction(locks, 'key', async (tx) => {
+      await tx.run('insert into t values (1)')
+      await terminate(await backendOf(tx))
+      await untilRefused(tx)
+    })
+    await expect(call).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', cause: expect.any(Error) })
+    expect(await rows()).toEqual([])
+    if (driver.pooled) await expectToWork(opened)
+  })
+
+  it('a pause longer than a third of the lease is ended by the server; it says why', async () => {
+    const locks = memoryLocks()
+    const opened = await driver.open(url)
+    let pid = 0
+    const call = opened.transaction(
+      locks,
+      'key',
+      async (tx) => {
+        await tx.run('insert into t values (1)')
+        pid = await backendOf(tx)
+        await until('the server to end the session', () => isGone(pid))
+        await untilRefused(tx)
+      },
+      { lease: 1500 },
+    )
+    await expect(call).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringMatching(/nothing is stored.*a pause between two statements may take 500 ms/),
+    })
+    expect(await rows()).toEqual([])
+    if (driver.pooled) await expectToWork(opened)
+  })
+
+  it('a statement longer than a third of the lease is cancelled', async () => {
+    const opened = await driver.open(url, 1)
+    const call = opened.transaction(memoryLocks(), 'key', (tx) => tx.run('select pg_sleep(10)'), {
+      lease: 900,
+    })
+    await expect(call).rejects.toMatchObject({ code: '57014' })
+    await expectToWork(opened)
+  })
+
+  it('a guard that another transaction has locked is waited for, but not for ever', async () => {
+    const opened = await driver.open(url)
+    await opened.transaction(memoryLocks(), 'key', () => undefined)
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    atEnd(() => other.end())
+    await other.query("begin; select * from holdfast_fence where resource = 'key' for update")
+    const call = opened.transaction(memoryLocks(), 'key', () => 1, { lease: 1500 })
+    await expect(call).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringMatching(/the guard's row stayed locked for 500 ms/),
+    })
+    await other.query('commit')
+    await expectToWork(opened)
+  })
+})
+
+describe.each(drivers.filter(({ pooled }) => pooled))('on $name', (driver) => {
+  it('all connections in use: STORE_UNAVAILABLE after a third of the lease, and it says why', async () => {
+    const locks = memoryLocks()
+    const opened = await driver.open(url, 1)
+    await expectToWork(opened)
+    let leave!: () => void
+    const stay = new Promise<void>((resolve) => (leave = resolve))
+    let inside = false
+    const first = opened.transaction(locks, 'other', () => {
+      inside = true
+      return stay
+    })
+    await until('the first to be inside', () => inside)
+    let called = false
+    const call = opened.transaction(locks, 'key', () => (called = true), { lease: 900 })
+    await expect(call).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringMatching(
+        /(within 300 ms \(1 open, 0 idle, 1 waiting\); make the pool larger|connections of the client are in use)/,
+      ),
+    })
+    expect(await heldKeys(locks)).toEqual(['other'])
+    leave()
+    await first
+    // The connection that came too late went back.
+    await expectToWork(opened)
+    expect(called).toBe(false)
+  })
+})
+
+describe('a server that cannot be reached', () => {
+  const nowhere = 'postgres://postgres@127.0.0.1:1/postgres'
+
+  it('pg: STORE_UNAVAILABLE with the cause', async () => {
+    const locks = memoryLocks()
+    const pool = new pg.Pool({ connectionString: nowhere })
+    atEnd(() => pool.end())
+    for (const fence of [false, undefined] as const) {
+      const call = locks.transaction('key', pool, () => 1, { fence })
+      await expect(call).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', cause: { code: 'ECONNREFUSED' } })
+    }
+    expect(await heldKeys(locks)).toEqual([])
+  })
+
+  it('postgres.js: STORE_UNAVAILABLE with the cause', async () => {
+    const locks = memoryLocks()
+    const sql = postgres(nowhere)
+    atEnd(() => sql.end({ timeout: 0 }))
+    const call = locks.transaction('key', sql, () => 1, { fence: false })
+    await expect(call).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', cause: { code: 'ECONNREFUSED' } })
+    expect(await heldKeys(locks)).toEqual([])
+  })
+
+  it('a client that was never connected: given up, and it cannot begin later', async () => {
+    const locks = memoryLocks()
+    const client = new pg.Client({ connectionString: url })
+    const call = locks.transaction('key', client, () => 1, { lease: 900, fence: false })
+    await expect(call).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringMatching(/is the client connected/),
+    })
+    expect(await heldKeys(locks)).toEqual([])
+  })
+})
+
+describe("a client of pg that is inside the user's own transaction", () => {
+  it('is refused, and that transaction goes on', async () => {
+    const locks = memoryLocks()
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    atEnd(() => client.end())
+    await client.query('set client_min_messages = error')
+    await client.query('begin; insert into t values (1)')
+    const call = locks.transaction('key', client, (tx) => tx.query('insert into t values (2)'), {
+      fence: false,
+    })
+    await expect(call).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringMatching(/inside a transaction already/),
+    })
+    await client.query('commit')
+    expect(await rows()).toEqual([1])
+  })
+
+  it('is refused as well if a pool lent it; but what a pool lends to us in such a state is closed', async () => {
+    const locks = memoryLocks()
+    const pool = new pg.Pool({ connectionString: url, max: 1 })
+    atEnd(() => pool.end())
+    const client = await pool.connect()
+    await client.query('begin; insert into t values (1)')
+    const options = { fence: false, lease: 60_000 } as const
+    const refused = { code: 'INVALID_OPTION' }
+    await expect(locks.transaction('key', client, () => 1, options)).rejects.toMatchObject(refused)
+    await client.query('commit')
+    await client.query('begin; insert into t values (2)')
+    client.release()
+    await expect(locks.transaction('key', pool, () => 1, options)).rejects.toMatchObject(refused)
+    await locks.transaction('key', pool, (tx) => tx.query('insert into t values (3)'), options)
+    expect(await rows()).toEqual([1, 3])
+  })
+
+  it('a client that a pool lent may be given; it is not given back', async () => {
+    const locks = memoryLocks()
+    const pool = new pg.Pool({ connectionString: url })
+    atEnd(() => pool.end())
+    const client = await pool.connect()
+    await locks.transaction('key', client, (tx) => tx.query('insert into t values (1)'))
+    expect((await client.query('select n from t')).rows).toEqual([{ n: 1 }])
+    client.release()
+  })
+
+  it('cannot be released or ended by the function', async () => {
+    const locks = memoryLocks()
+    const pool = new pg.Pool({ connectionString: url })
+    atEnd(() => pool.end())
+    const call = locks.transaction('key', pool, (tx) => tx.release())
+    await expect(call).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 })
+  })
+})
