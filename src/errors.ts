@@ -18,6 +18,7 @@ export type LockErrorCode = (typeof LOCK_ERROR_CODES)[number]
 export interface LockErrorDetails {
   readonly key?: string | undefined
   readonly cause?: unknown
+  readonly outcomeUnknown?: boolean
 }
 
 /** The one error class. Contention is a value (`tryAcquire` gives null); a fault is one of these. */
@@ -25,11 +26,14 @@ export class LockError extends Error {
   override readonly name = 'LockError'
   readonly code: LockErrorCode
   readonly key: string | undefined
+  /** True only if COMMIT was sent and its answer is not known: what it wrote may be stored. Look before you repeat. */
+  readonly outcomeUnknown: boolean
 
   constructor(code: LockErrorCode, message: string, details: LockErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
     this.code = code
     this.key = details.key
+    this.outcomeUnknown = details.outcomeUnknown ?? false
   }
 }
 

@@ -91,7 +91,7 @@ export function unknownOutcome(key: string, cause: unknown): LockError {
     'STORE_UNAVAILABLE',
     `the outcome of the transaction on "${key}" is unknown: COMMIT was sent and no answer came ` +
       `(${describeError(cause)}); it may have been committed or not, so look at the data before you repeat it`,
-    { key, cause },
+    { key, cause, outcomeUnknown: true },
   )
 }
 

@@ -73,6 +73,7 @@ describe.each(drivers)('on $name', (driver) => {
     await expect(call).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
       key: 'key',
+      outcomeUnknown: true,
       message: expect.stringMatching(/outcome .* is unknown.*may have been committed or not/),
       cause: expect.objectContaining({ message: expect.stringMatching(/no answer came within/) }),
     })

@@ -100,6 +100,8 @@ function remedyOf(error: unknown, names: Names): string | undefined {
     /after calling end on the pool|Client was closed|not queryable/.test(error.message)
   )
     return 'the client given to the store was ended, or its connection was lost; give a pool that stays open'
+  if (error instanceof Error && error.message.startsWith('Connection terminated'))
+    return 'the connection was cut'
   return REMEDIES[code]
 }
 

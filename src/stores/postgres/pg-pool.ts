@@ -16,10 +16,10 @@ const ignore = (): void => {}
 /** A pool of `pg`, the user's or our own. */
 export class PgPoolDatabase implements Database {
   readonly #pool: PgPool & Kin
-  readonly #end: () => Promise<void>
+  readonly #end: (() => Promise<void>) | undefined
 
   /** `end` closes the pool if it is ours. */
-  constructor(pool: PgPool, end: () => Promise<void> = async () => {}) {
+  constructor(pool: PgPool, end?: () => Promise<void>) {
     this.#pool = pool
     this.#end = end
     // An idle connection that breaks makes the pool emit 'error', which ends the process if nobody listens. The
@@ -46,8 +46,9 @@ export class PgPoolDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    this.#pool.removeListener('error', ignore)
-    await this.#end()
+    // One of ours may still have something to say while it ends: that the server shuts down, for one.
+    if (this.#end) await this.#end()
+    else this.#pool.removeListener('error', ignore)
   }
 
   async #lend<T>(work: (client: PgPoolClient) => Promise<T>): Promise<T> {
