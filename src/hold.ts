@@ -41,6 +41,8 @@ export class Hold {
   readonly renewal: Entry<Hold> = new Entry(this)
   /** Failed renewals in a row. */
   failures = 0
+  /** Why the last renewal failed, for whoever is told of the loss. */
+  failure: LockError | undefined
   renewalsUnderWay = 0
   leaseMs: number
   grant: number
@@ -132,7 +134,7 @@ export class Hold {
       : this.request.renew
         ? `no renewal was confirmed in time, so ${ended} may have run out`
         : `${ended} is over, and with renew: false it is not renewed`
-    this.lose(new LockError('LOCK_LOST', why, { key }))
+    this.lose(new LockError('LOCK_LOST', why, { key, cause: this.failure }))
   }
 
   lose(reason: LockError): void {

@@ -57,6 +57,7 @@ import type {
 } from './store.ts'
 import { storeLoader } from './store-url.ts'
 import {
+  checkBody,
   planTransaction,
   type TransactionDatabase,
   type TransactionManager,
@@ -202,6 +203,7 @@ export class Locks {
     body: (tx: never, lease: Lease) => T | Promise<T>,
     options: TransactionOptions = {},
   ): Promise<T> {
+    checkBody(body, options)
     const terms = checkTransaction(options, this.#settings)
     const run = planTransaction(checkKey(key), db, body, terms)
     return this.using(key, terms.usingOptions, (lease) => run(lease) as Promise<T>)
@@ -283,7 +285,8 @@ export class Locks {
     if (this.#closed) return { ok: false, store, latencyMs: null, error: closedError() }
     const start = this.#env.now()
     try {
-      await this.#list({ limit: 1 })
+      // One key, which need not be there: to find any held one, a store may have to read all that are not.
+      await this.#list({ key: 'holdfast:health', limit: 1 })
       return { ok: true, store: this.#connection.name, latencyMs: this.#env.now() - start, error: null }
     } catch (error) {
       return { ok: false, store, latencyMs: null, error: error as LockError }
@@ -377,6 +380,13 @@ function checkStore(store: Store): Store {
     (method) => typeof (store as Partial<Store> | null)?.[method] !== 'function',
   )
   if (missing.length === 0) return store
-  const message = `createLocks: give a store such as memoryStore(), or a URL such as 'sqlite:./locks.db'`
-  throw new LockError('INVALID_OPTION', `${message}; this has no ${missing.join(', ')}`)
+  const what =
+    typeof store === 'object' && store !== null
+      ? `this has no ${missing.join(', ')}`
+      : `this is ${String(store)}`
+  throw new LockError(
+    'INVALID_OPTION',
+    `createLocks: give a URL such as 'sqlite:./locks.db', or a store such as memoryStore() or ` +
+      `postgresStore(pool), not the client of a database; ${what}`,
+  )
 }

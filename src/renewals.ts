@@ -61,6 +61,7 @@ export class Renewals {
       if (!error || hold.renewal.slot < 0) return
       const backoff = Math.min(FIRST_RETRY_MS * 2 ** hold.failures, intervalOf(hold) / 2)
       hold.failures += 1
+      hold.failure = error
       this.#schedule.set(hold.renewal, this.#env.now() + backoff * (0.5 + this.#env.random() / 2))
       if (hold.lease) hold.journal.renewalFailed(hold.lease, error)
     })
@@ -83,6 +84,7 @@ export class Renewals {
       }
       hold.journal.renewed()
       hold.failures = 0
+      hold.failure = undefined
       hold.renewed(sentAt, leaseMs, answer.grant)
       done(null)
       if (hold.renewal.slot >= 0) this.add(hold, sentAt)

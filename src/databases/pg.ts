@@ -39,6 +39,22 @@ export function isPgClient(value: unknown): value is PgClient {
   return has(value, 'query', 'on') && !isPgPool(value)
 }
 
+/**
+ * Whether `connect()` was never called on this client, or failed: it would keep every query waiting for ever. False
+ * of one that is still connecting, and of one that does not tell.
+ */
+export function isUnconnected(client: object): boolean {
+  const { _connected, _connecting, _connectionError } = client as Record<string, unknown>
+  return _connected === false && (_connecting === false || _connectionError === true)
+}
+
+/** As far as the last answer of the server tells; older versions of `pg` do not pass it on, and then it is false. */
+export function isInTransaction(client: PgClient): boolean {
+  const { getTransactionStatus } = client as { getTransactionStatus?: () => unknown }
+  const status = getTransactionStatus?.call(client)
+  return status === 'T' || status === 'E'
+}
+
 export function has(value: unknown, ...methods: readonly string[]): boolean {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
   return methods.every((method) => typeof Reflect.get(value, method) === 'function')

@@ -81,7 +81,8 @@ export function asLockError(error: unknown, names: Names): LockError {
   const why = remedyOf(error, names)
   const what = why ? `${why} (${describeError(error)})` : describeError(error)
   // Waiting does not mend a wrong table.
-  const code = MISFIT.has(codeOf(error)) ? 'INVALID_OPTION' : 'STORE_UNAVAILABLE'
+  const code =
+    MISFIT.has(codeOf(error)) || codeOf(error) === 'ERR_INVALID_URL' ? 'INVALID_OPTION' : 'STORE_UNAVAILABLE'
   return new LockError(code, `the postgres store cannot use ${qualified(names)}: ${what}`, { cause: error })
 }
 
@@ -105,6 +106,14 @@ function remedyOf(error: unknown, names: Names): string | undefined {
   return REMEDIES[code]
 }
 
+/** A lock that is granted inside a transaction vanishes with its rollback. */
+export function insideTransaction(): Error {
+  return new Error(
+    'the connection is inside a transaction of yours, and a lock would vanish with its rollback; give the store a ' +
+      'pool whose connections come back without one, or a client of its own',
+  )
+}
+
 export function missingTable(names: Names): LockError {
   return new LockError(
     'STORE_UNAVAILABLE',
@@ -120,7 +129,7 @@ export function otherTable(names: Names, problems: readonly string[]): LockError
 }
 
 function misfit(names: Names): string {
-  return `the table is another one, or an old one; name a table of your own, or drop it and run:\n${ddl(names)}\n`
+  return `it is not what this version of holdfast makes; name another table or, if this one is holdfast's, drop it and run:\n${ddl(names)}\n`
 }
 
 function ddl(names: Names): string {

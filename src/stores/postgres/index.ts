@@ -17,18 +17,18 @@ export type { PostgresJs, PostgresJsQuery, PostgresJsQueryable } from '../../dat
 
 export interface PostgresStoreOptions {
   /** Default `public`. */
-  readonly schema?: string
+  readonly schema?: string | undefined
   /** Default `holdfast_locks`. */
-  readonly table?: string
+  readonly table?: string | undefined
   /** How long a record stays after its key came free; that is what keeps tokens rising. Default `1h`, at least `1m`. */
-  readonly keep?: Duration
+  readonly keep?: Duration | undefined
   /** Whether to create schema and table if they are absent. Default true; see `postgresSql`. */
-  readonly create?: boolean
+  readonly create?: boolean | undefined
   /**
    * Whether waiters are woken by LISTEN, on one more connection like those given. Default true. Behind a pooler that
    * shares connections between transactions, give the URL of the server itself; without it the store polls.
    */
-  readonly listen?: boolean | string
+  readonly listen?: boolean | string | undefined
 }
 
 /** Shorter, and a slow statement could outlast a record that it relies on. */

@@ -71,7 +71,10 @@ export class Listener {
   /** Until the connection is lost or an echo stays out. */
   async #converse(over: AbortSignal, heardItself: () => void): Promise<void> {
     while (!over.aborted) {
-      const echo = new Promise<void>((resolve) => (this.#echoed = resolve))
+      const echo = new Promise<void>((resolve) => {
+        this.#echoed = resolve
+        over.addEventListener('abort', () => resolve(), { once: true })
+      })
       await Promise.all([
         this.#listened.notify(this.#listened.channel, ECHO),
         within(echo, () => 'no message came back on the listening connection'),

@@ -1,7 +1,7 @@
 import type { PgPool } from '../../databases/pg.ts'
 import { LockError } from '../../errors.ts'
 import { type Database, type Ears, LIMIT_MS, type Listening, type Query } from './database.ts'
-import { codeOf } from './failures.ts'
+import { closedError, codeOf } from './failures.ts'
 import { PgPoolDatabase } from './pg-pool.ts'
 import { type MakePostgresJs, PostgresJsDatabase } from './postgres-js.ts'
 import type { Row } from './records.ts'
@@ -19,6 +19,7 @@ export class OwnDatabase implements Database {
   #opened: Opened | undefined
   /** Until a pooler refuses them. */
   #serverLimits = true
+  #closed = false
 
   constructor(url: string) {
     this.#url = url
@@ -37,12 +38,18 @@ export class OwnDatabase implements Database {
   }
 
   async close(): Promise<void> {
+    this.#closed = true
+    await this.#drop()
+  }
+
+  async #drop(): Promise<void> {
     const opened = this.#opened
     this.#opened = undefined
     await (await opened?.database.catch(() => undefined))?.close()
   }
 
   async #with<T>(work: (database: Database) => Promise<T>): Promise<T> {
+    if (this.#closed) throw closedError()
     const opened = (this.#opened ??= this.#open())
     try {
       return await work(await opened.database)
@@ -50,7 +57,7 @@ export class OwnDatabase implements Database {
       if (!opened.serverLimits || !isRefusedParameter(error)) throw error
       // A pooler passes on only the settings that it knows. Then the limits on this side must do.
       this.#serverLimits = false
-      if (this.#opened === opened) await this.close()
+      if (this.#opened === opened) await this.#drop()
       return this.#with(work)
     }
   }

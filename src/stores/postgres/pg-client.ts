@@ -1,6 +1,6 @@
-import type { PgClient } from '../../databases/pg.ts'
+import { isInTransaction, type PgClient } from '../../databases/pg.ts'
 import { type Database, type Ears, LIMIT_MS, type Listening, type Query } from './database.ts'
-import { TimedOut } from './failures.ts'
+import { insideTransaction, TimedOut } from './failures.ts'
 import { within } from './limit.ts'
 import type { Row } from './records.ts'
 
@@ -60,6 +60,7 @@ export class PgClientDatabase implements Database {
     const turn = this.#last.then(() => {
       // Whoever asked has been told that there was no answer.
       if (over) throw new TimedOut('given up before it was sent')
+      this.#refuseInside()
       return this.#client.query(query)
     })
     this.#last = turn.catch(ignore)
@@ -68,6 +69,11 @@ export class PgClientDatabase implements Database {
       return `no answer came within ${LIMIT_MS} ms: the server does not answer, or the client was never connected`
     }
     const { rows } = await within(turn, message)
+    this.#refuseInside()
     return rows as Row[]
+  }
+
+  #refuseInside(): void {
+    if (isInTransaction(this.#client)) throw insideTransaction()
   }
 }

@@ -1,6 +1,6 @@
-import type { PgPool, PgPoolClient } from '../../databases/pg.ts'
+import { isInTransaction, type PgPool, type PgPoolClient } from '../../databases/pg.ts'
 import { type Database, type Ears, LIMIT_MS, type Listening, type Query } from './database.ts'
-import { isLost } from './failures.ts'
+import { insideTransaction, isLost, TimedOut } from './failures.ts'
 import { within } from './limit.ts'
 import { listenOn, type OwnPgClient } from './pg-listening.ts'
 import type { Row } from './records.ts'
@@ -9,9 +9,21 @@ import type { Row } from './records.ts'
 interface Kin {
   readonly Client?: new (options: unknown) => OwnPgClient
   readonly options?: { readonly max?: number }
+  on(event: 'connect', listener: (client: PgPoolClient) => void): unknown
 }
 
 const ignore = (): void => {}
+const LINGER_MS = 10_000
+const MAX_TRIES = 3
+
+/**
+ * A pool stops listening to the errors of a new connection a moment before whoever asked for it can. An error that
+ * came in the same packet as the welcome would be nobody's, and end the process.
+ */
+const shield = (client: PgPoolClient): void => {
+  client.on('error', ignore)
+  setImmediate(() => client.removeListener('error', ignore))
+}
 
 /** A pool of `pg`, the user's or our own. */
 export class PgPoolDatabase implements Database {
@@ -20,11 +32,12 @@ export class PgPoolDatabase implements Database {
 
   /** `end` closes the pool if it is ours. */
   constructor(pool: PgPool, end?: () => Promise<void>) {
-    this.#pool = pool
+    this.#pool = pool as PgPool & Kin
     this.#end = end
     // An idle connection that breaks makes the pool emit 'error', which ends the process if nobody listens. The
     // next call finds out by itself.
-    pool.on('error', ignore)
+    this.#pool.on('error', ignore)
+    this.#pool.on('connect', shield)
   }
 
   run({ name, text }: Query, values: readonly (string | null)[]): Promise<readonly Row[]> {
@@ -47,34 +60,48 @@ export class PgPoolDatabase implements Database {
 
   async close(): Promise<void> {
     // One of ours may still have something to say while it ends: that the server shuts down, for one.
-    if (this.#end) await this.#end()
-    else this.#pool.removeListener('error', ignore)
+    if (this.#end) return this.#end()
+    this.#pool.removeListener('error', ignore)
+    this.#pool.removeListener('connect', shield as () => void)
   }
 
   async #lend<T>(work: (client: PgPoolClient) => Promise<T>): Promise<T> {
     const until = performance.now() + LIMIT_MS
-    const client = await within(
-      this.#pool.connect(),
-      () => this.#usedUp(),
-      (late) => late.release(),
-    )
+    const client = await this.#take()
     // While it is lent, an error of its connection would otherwise be nobody's and end the process.
     client.on('error', ignore)
-    let destroy = false
-    try {
-      const left = Math.max(1, until - performance.now())
-      return await within(
-        work(client),
-        () => `the server did not answer within ${LIMIT_MS} ms`,
-        undefined,
-        left,
-      )
-    } catch (error) {
-      destroy = isLost(error)
-      throw error
-    } finally {
+    const giveBack = (destroy: boolean): void => {
       client.removeListener('error', ignore)
       client.release(destroy)
+    }
+    const outcome = work(client)
+    let result: T
+    try {
+      const left = Math.max(1, until - performance.now())
+      result = await within(outcome, () => `the server did not answer within ${LIMIT_MS} ms`, undefined, left)
+    } catch (error) {
+      // Our own pool has a statement_timeout: nothing goes on at the server for long.
+      if (error instanceof TimedOut && !this.#end) linger(outcome, giveBack)
+      else giveBack(isLost(error))
+      throw error
+    }
+    const inside = isInTransaction(client)
+    giveBack(inside)
+    if (inside) throw insideTransaction()
+    return result
+  }
+
+  /** Someone may have given a connection back in the middle of a transaction. */
+  async #take(): Promise<PgPoolClient> {
+    for (let tries = 0; ; tries += 1) {
+      const client = await within(
+        this.#pool.connect(),
+        () => this.#usedUp(),
+        (late) => late.release(),
+      )
+      if (!isInTransaction(client)) return client
+      client.release(true)
+      if (tries === MAX_TRIES) throw insideTransaction()
     }
   }
 
@@ -87,4 +114,19 @@ export class PgPoolDatabase implements Database {
           `${options.max} of them; make the pool larger, or give the store a pool of its own`
       : `the pool gave no connection within ${LIMIT_MS} ms (${counts})`
   }
+}
+
+/**
+ * To close a connection does not end what the server does for it, such as waiting for the table. So the place of one
+ * that hangs stays taken for a while, or each new try would leave one more behind at the server.
+ */
+function linger(outcome: Promise<unknown>, giveBack: (destroy: boolean) => void): void {
+  let over = false
+  const end = (): void => {
+    clearTimeout(timer)
+    if (!over) giveBack(true)
+    over = true
+  }
+  const timer = setTimeout(end, LINGER_MS).unref()
+  outcome.then(end, end)
 }

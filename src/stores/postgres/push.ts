@@ -78,6 +78,8 @@ export class Push {
         this.#audiences.delete(audience)
         for (const key of audience.keys) this.#leave(key)
         if (this.#audiences.size === 0) await this.#stop()
+        // Someone may have come meanwhile.
+        if (this.#keys().length > 0) this.#listen()
       },
     }
   }
@@ -87,9 +89,18 @@ export class Push {
     return false
   }
 
+  /** An ask is about to be sent: that is what those do who were woken. Whether this one was. */
+  asking(key: string): boolean {
+    return this.#endTurn(key)
+  }
+
+  /** Was woken and asked, but the ask failed. */
+  failed(key: string): void {
+    this.#pass(key)
+  }
+
   /** What an ask has done to the list of a key; `enlisting`: it went out as one who waits. */
   asked(key: string, granted: boolean, enlisting: boolean): void {
-    this.#endTurn(key)
     if (granted) {
       this.#enlisted.delete(key)
       // Another client of this store may go on waiting for it.
@@ -134,14 +145,8 @@ export class Push {
         )
     if (key === undefined) return
     this.#enlisted.delete(key)
-    if (!this.watches(key)) return this.#pass(key)
-    this.#endTurn(key)
-    const timer = setTimeout(() => {
-      this.#turns.delete(key)
-      this.#pass(key)
-    }, TURN_MS).unref()
-    this.#turns.set(key, timer)
-    this.#announce([key])
+    if (this.watches(key)) this.#announce(key)
+    else this.#pass(key)
   }
 
   #endTurn(key: string): boolean {
@@ -191,11 +196,12 @@ export class Push {
       while (this.#leaving.size > 0 || this.#fresh.size > 0) {
         const leaving = take(this.#leaving)
         if (leaving.length > 0) {
-          for (const key of leaving) this.#enlisted.delete(key)
           await this.#eye.dismiss(leaving, this.#id)
+          // Only now: until it is done, this process may be woken for them, and has to pass that on.
+          for (const key of leaving) if (!this.watches(key)) this.#enlisted.delete(key)
         }
         const fresh = take(this.#fresh).filter((key) => this.watches(key))
-        if (fresh.length > 0) this.#announce(await this.#askFor(fresh))
+        if (fresh.length > 0) (await this.#askFor(fresh)).forEach((key) => this.#announce(key))
       }
     } catch {
       // The next poll, ours or core's, looks again; the steps of the store report what is wrong.
@@ -212,11 +218,18 @@ export class Push {
     return keys.filter((key) => !held.has(key))
   }
 
-  #announce(keys: readonly string[]): void {
-    for (const key of keys) {
-      for (const audience of this.#audiences) {
-        if (audience.keys.has(key)) audience.onFreed(key)
-      }
+  /** It may be asked for. If nobody does, others get their turn, and this process is back on the list. */
+  #announce(key: string): void {
+    this.#endTurn(key)
+    if (this.waiter !== null) {
+      const timer = setTimeout(() => {
+        this.#turns.delete(key)
+        this.#pass(key)
+      }, TURN_MS)
+      this.#turns.set(key, timer.unref())
+    }
+    for (const audience of this.#audiences) {
+      if (audience.keys.has(key)) audience.onFreed(key)
     }
   }
 

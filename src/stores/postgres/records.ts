@@ -36,19 +36,21 @@ export function claimValues(claims: readonly Claim[]): string[] {
 }
 
 export function answersTo(asks: readonly Ask[], rows: readonly Row[]): Answer[] {
-  return inOrder(asks, rows, (row) => {
+  return inOrder(asks, rows, (row, ask) => {
     if (!row) throw new Error('the server gave no answer for a key')
-    const [, grant, granted, holder, remainingMs] = row
-    return isTrue(granted)
+    const [, grant, owner, holder, remainingMs] = row
+    return owner === ask.owner
       ? { granted: true, grant: Number(grant), previous: holder === null ? null : holderOf(holder) }
       : { granted: false, retryInMs: Math.max(0, Number(remainingMs)), holder: holderOf(holder) }
   })
 }
 
 export function renewalAnswersTo(renewals: readonly Renewal[], rows: readonly Row[]): RenewalAnswer[] {
-  return inOrder(renewals, rows, (row) =>
-    row ? { renewed: true, grant: Number(row[1]) } : { renewed: false },
-  )
+  return inOrder(renewals, rows, (row) => {
+    // The number of a record that was not there is 0.
+    const grant = Number(row?.[1] ?? 0)
+    return grant > 0 ? { renewed: true, grant } : { renewed: false }
+  })
 }
 
 export function releaseAnswersTo(claims: readonly Claim[], rows: readonly Row[]): ReleaseAnswer[] {
@@ -68,14 +70,13 @@ export function recordOf([key, grant, holder, since, leaseMs, remainingMs, wante
 }
 
 /** Rows come in any order, and only for keys that something was done with. */
-function inOrder<O>(
-  items: readonly { readonly key: string }[],
+function inOrder<I extends { readonly key: string }, O>(
+  items: readonly I[],
   rows: readonly Row[],
-  read: (row?: Row) => O,
+  read: (row: Row | undefined, item: I) => O,
 ): O[] {
-  if (items.length === 1) return [read(rows[0])]
   const byKey = new Map(rows.map((row) => [row[0], row]))
-  return items.map(({ key }) => read(byKey.get(key)))
+  return items.map((item) => read(byKey.get(item.key), item))
 }
 
 function isTrue(value: unknown): boolean {

@@ -11,7 +11,7 @@ export const DEFAULT_NAMES: Names = { schema: 'public', table: 'holdfast_locks' 
 const CREATION = 5_207_264_918_305_521n
 
 /** The columns and their types, as `format_type` spells them. */
-export const COLUMNS: Readonly<Record<string, string>> = {
+const COLUMNS: Readonly<Record<string, string>> = {
   key: 'text',
   owner: 'text',
   grant_number: 'bigint',
@@ -22,6 +22,7 @@ export const COLUMNS: Readonly<Record<string, string>> = {
   expires_at: 'timestamp with time zone',
   wanted: 'boolean',
   waiters: 'text[]',
+  woken: 'text',
 }
 
 /** Both names in quotes, for use in a statement. Only checked names come here. */
@@ -45,7 +46,8 @@ export function createTable(names: Names): string {
   lease_ms bigint not null,
   expires_at timestamptz not null,
   wanted boolean not null,
-  waiters text[] not null
+  waiters text[] not null,
+  woken text
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0)`
 }
 
@@ -56,6 +58,7 @@ export function createSchema({ schema }: Names): string {
 /** Everything at once, in one implicit transaction, by one process at a time: racing creations fail otherwise. */
 export function createScript(names: Names, schemaExists: boolean): string {
   return [
+    `select set_config('client_min_messages', 'warning', true)`,
     `select pg_advisory_xact_lock(${CREATION})`,
     ...(schemaExists ? [] : [createSchema(names)]),
     createTable(names),
@@ -79,4 +82,17 @@ function checkName(name: unknown, of: string): string {
     `${of}: ${JSON.stringify(name)} is not taken as a name; use letters, digits and underscores, ` +
       'at most 63, and do not start with a digit',
   )
+}
+
+/** What is wrong with the relation that was found: rows of [column, type, relkind, relpersistence, encoding]. */
+export function problemsOf(found: readonly (readonly unknown[])[]): string[] {
+  const [first] = found
+  if (!first) return ['it is not there']
+  const [, , kind, persistence, encoding] = first
+  if (encoding !== 'UTF8') return [`the encoding of the database is ${String(encoding)}, not UTF8`]
+  if (kind !== 'r' && kind !== 'p') return ['it is not a table']
+  if (persistence !== 'p') return ['it is unlogged or temporary, and would forget its locks in a crash']
+  const types = new Map(found.map(([column, type]) => [column, type]))
+  const wrong = Object.entries(COLUMNS).filter(([column, type]) => types.get(column) !== type)
+  return wrong.map(([column, type]) => `column ${column} should be ${type}`)
 }

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto'
 import { type Names, qualified } from './schema.ts'
 
-/** One statement with parameters. The name differs when the text does, also between versions of holdfast. */
+/**
+ * One statement with parameters. Those with a name are prepared; it differs when the text does, also between versions
+ * of holdfast. Those that join with the table have none, so that they are planned anew each time: a plan that was made
+ * while the table was small reads all of it, and goes on doing so when it has grown.
+ */
 export interface Statement {
-  readonly name: string
+  readonly name?: string
   readonly text: string
 }
 
@@ -55,9 +59,13 @@ export function statementsFor(names: Names): Statements {
   const lockTimeout = `set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true)`
   // Losing a release or a mark in a crash of the server is safe: the lease runs out. Losing a grant is not.
   const mayBeLost = `set_config('synchronous_commit', 'off', true)`
-  const wake = `pg_notify('${channelOf('')}' || locked.waiters[1], ${payload('l.key')})`
-  const wakeFirst = `case when cardinality(locked.waiters) > 0 then ${wake}::text end`
-  const freed = `owner = null, expires_at = clock_timestamp(), wanted = false, waiters = l.waiters[2:]`
+  // Where the server would not wait for the disk, a crash could forget a holder.
+  const mustLast = `case when current_setting('synchronous_commit') = 'off'
+    then set_config('synchronous_commit', 'on', true) end`
+  const wakeWoken = `case when l.woken is not null
+    then pg_notify('${channelOf('')}' || l.woken, ${payload('l.key')})::text end`
+  const popped = `waiters = l.waiters[2:], woken = l.waiters[1]`
+  const freed = `owner = null, expires_at = least(l.expires_at, clock_timestamp()), ${popped}`
 
   return {
     // The set-list takes its values from one subquery, which reads the clock once: with a clock_timestamp()
@@ -69,7 +77,7 @@ export function statementsFor(names: Names): Statements {
   insert into ${table} as l
     (key, owner, grant_number, holder, previous, granted_at, lease_ms, expires_at, wanted, waiters)
   select a.key, a.owner, ${micros('s.now')}, a.holder::json, null, s.now, a.lease_ms, ${later('s.now', 'a')}, false, '{}'
-  from (select clock_timestamp() as now, ${lockTimeout}) as s,
+  from (select clock_timestamp() as now, ${lockTimeout}, ${mustLast}) as s,
     unnest($1::text::text[], $2::text::text[], $3::text::bigint[], $4::text::text[]) as a(key, owner, lease_ms, holder)
   order by a.key collate "C"
   on conflict (key) do update
@@ -78,7 +86,7 @@ export function statementsFor(names: Names): Statements {
       case when d.free then excluded.owner else l.owner end,
       case when d.free then greatest(l.grant_number + 1, ${micros('d.now')}) else l.grant_number end,
       case when d.free then excluded.holder else l.holder end,
-      case when d.free then case when l.owner is not null then l.holder end
+      case when d.free then case when l.owner is not null and l.grant_number > 0 then l.holder end
         when d.mine then null else l.previous end,
       case when d.free then d.now else l.granted_at end,
       case when d.free then excluded.lease_ms else l.lease_ms end,
@@ -87,7 +95,7 @@ export function statementsFor(names: Names): Statements {
         else l.expires_at end,
       not d.free and (l.wanted or not d.mine),
       case when d.free then array_remove(l.waiters, $5::text)
-        when d.mine or not l.key = any($6::text::text[]) then l.waiters
+        when d.mine or l.key not in (select unnest($6::text::text[])) then l.waiters
         else ${joined('l.waiters', '$5::text')} end
     from (
       select n.now, l.owner is null or l.expires_at <= n.now as free, l.owner = excluded.owner as mine
@@ -97,45 +105,49 @@ export function statementsFor(names: Names): Statements {
   )
   returning key, owner, grant_number, holder, previous, expires_at
 )
-select a.key, a.grant_number::text, a.granted::text,
+select a.key, a.grant_number::text, a.owner,
   case when a.granted then a.previous else a.holder end::text,
   case when not a.granted then ${millis('a.expires_at - clock_timestamp()')}::text end,
   case when not bool_or(a.granted) over () then ${mayBeLost} end
-from (select *, owner in (select unnest($2::text::text[])) as granted from answers) as a`,
+from (select *, owner in (select unnest($2::text::text[])) as granted from answers offset 0) as a`,
     ),
 
+    // As an upsert, which always goes by the index. A record that is missing comes into being, with number 0 and
+    // long run out: it means nothing, and goes with the next clean-up. `wanted` carries whether to rotate.
     renew: statement(
       'renew',
-      `with claims as materialized (
-  select c.* from (select ${lockTimeout}) as s,
-    unnest($1::text::text[], $2::text::text[], $3::text::bigint[], $4::text::boolean[]) as c(key, owner, lease_ms, rotate)
-), ${locked(table, 'c.owner as claimant, c.lease_ms as asked_ms, c.rotate')}
-update ${table} as l set
-  expires_at = greatest(l.expires_at, clock_timestamp() + locked.asked_ms * interval '1 ms'),
-  lease_ms = locked.asked_ms,
-  grant_number = case when locked.rotate then greatest(l.grant_number + 1, ${micros('clock_timestamp()')})
+      `insert into ${table} as l
+  (key, owner, grant_number, holder, granted_at, lease_ms, expires_at, wanted, waiters)
+select c.key, c.owner, 0, '{}', s.now, c.lease_ms, '-infinity', c.rotate, '{}'
+from (select clock_timestamp() as now, ${lockTimeout}, ${mustLast}) as s,
+  unnest($1::text::text[], $2::text::text[], $3::text::bigint[], $4::text::boolean[]) as c(key, owner, lease_ms, rotate)
+order by c.key collate "C"
+on conflict (key) do update set
+  expires_at = greatest(l.expires_at, ${later('clock_timestamp()', 'excluded')}),
+  lease_ms = excluded.lease_ms,
+  grant_number = case when excluded.wanted then greatest(l.grant_number + 1, ${micros('clock_timestamp()')})
     else l.grant_number end
-from locked
-where l.key = locked.key and locked.owner = locked.claimant and locked.expires_at > clock_timestamp()
-returning l.key, l.grant_number::text`,
+where l.owner = excluded.owner and l.expires_at > clock_timestamp()
+returning key, grant_number::text`,
     ),
 
-    // Free from this moment, which is also where `keep` starts.
+    // In the same way. The record is free from the end of its lease, or from now; `keep` starts there. What was in
+    // force when the statement began, and still ours when the row was locked, counts as released.
     release: statement(
       'release',
-      `with claims as materialized (
-  select c.* from (select ${lockTimeout}, ${mayBeLost}) as s,
-    unnest($1::text::text[], $2::text::text[]) as c(key, owner)
-), ${locked(table, 'c.owner as claimant')}
-update ${table} as l set ${freed}
-from locked
-where l.key = locked.key and locked.owner = locked.claimant
-returning l.key, (locked.expires_at > clock_timestamp())::text, ${wanted('locked')}::text, ${wakeFirst}`,
+      `insert into ${table} as l
+  (key, owner, grant_number, holder, granted_at, lease_ms, expires_at, wanted, waiters)
+select c.key, c.owner, 0, '{}', s.now, 0, '-infinity', false, '{}'
+from (select clock_timestamp() as now, ${lockTimeout}, ${mayBeLost}) as s,
+  unnest($1::text::text[], $2::text::text[]) as c(key, owner)
+order by c.key collate "C"
+on conflict (key) do update set ${freed}
+where l.owner = excluded.owner
+returning key, (expires_at >= statement_timestamp())::text, (wanted or woken is not null)::text, ${wakeWoken}`,
     ),
 
     // $1 exact key or null, $2 prefix, $3 after, $4 limit
-    list: statement(
-      'list',
+    list: unnamed(
       `select ${record('l')} from ${table} as l
 where ($1::text is null or l.key = $1) and l.key >= $2::text and starts_with(l.key, $2) and l.key > $3::text
   and ${held('l')}
@@ -143,8 +155,7 @@ order by l.key limit $4::text::bigint`,
     ),
 
     // $1 key, $2 grant or null
-    evict: statement(
-      'evict',
+    evict: unnamed(
       `with claims as materialized (
   select $1::text as key from (select ${lockTimeout}) as s
 ), ${locked(table, 'c.key as claimed')}
@@ -152,18 +163,16 @@ update ${table} as l set ${freed}
 from locked
 where l.key = locked.key and ${held('locked')}
   and ($2::text is null or locked.grant_number = $2::text::bigint)
-returning ${record('locked')}, ${wakeFirst}`,
+returning ${record('locked')}, ${wakeWoken}`,
     ),
 
-    free: statement(
-      'free',
+    free: unnamed(
       `select k.key from unnest($1::text::text[]) as k(key) left join ${table} as l on l.key = k.key
 where not coalesce(${held('l')}, false)`,
     ),
 
     // $1 keys, $2 the process that will be woken for them. Those that are held; the others may be asked for now.
-    enlist: statement(
-      'enlist',
+    enlist: unnamed(
       `with claims as materialized (
   select k.key from (select ${lockTimeout}, ${mayBeLost}) as s, unnest($1::text::text[]) as k(key)
 ), ${locked(table, 'c.key as claimed')}
@@ -173,8 +182,7 @@ returning l.key`,
     ),
 
     // $1 keys, $2 the process that waits for them no more.
-    dismiss: statement(
-      'dismiss',
+    dismiss: unnamed(
       `with claims as materialized (
   select k.key from (select ${lockTimeout}, ${mayBeLost}) as s, unnest($1::text::text[]) as k(key)
 ), ${locked(table, 'c.key as claimed')}
@@ -183,22 +191,21 @@ from locked where l.key = locked.key and $2::text = any(locked.waiters)`,
     ),
 
     // $1 a key that a process was woken for and has not asked for: wakes the next, if it is still free. $2 the
-    // process, if it goes on waiting. The clock is read twice; between the readings a key can only become free.
-    pass: statement(
-      'pass',
+    // process, if it goes on waiting.
+    pass: unnamed(
       `with claims as materialized (
   select $1::text as key from (select ${lockTimeout}, ${mayBeLost}) as s
 ), ${locked(table, 'c.key as claimed')}
 update ${table} as l
-set waiters = case when ${held('l')} then ${joined('l.waiters', '$2::text')} else ${joined('l.waiters[2:]', '$2::text')} end
-from locked where l.key = locked.key
-returning case when not coalesce(${held('locked')}, false) then ${wakeFirst} end`,
+set waiters = ${joined('l.waiters[d.first:]', '$2::text')}, woken = l.waiters[d.first - 1]
+from locked, lateral (select case when ${held('locked')} then 1 else 2 end as first offset 0) as d
+where l.key = locked.key
+returning ${wakeWoken}`,
     ),
 
     // $1 after which key, $2 how many to look at, $3 keep in ms. A record whose number is ahead of the clock
     // stays: without it the next number would be lower.
-    sweep: statement(
-      'sweep',
+    sweep: unnamed(
       `with looked_at as materialized (
   select key from ${table} where key > $1::text order by key limit $2::text::bigint
 ), stale as materialized (
@@ -214,12 +221,12 @@ select max(key) from looked_at having count(*) >= $2::text::bigint`,
 
     notify: statement('notify', `select pg_notify($1::text, $2::text)::text`),
 
-    // One row per column; none if there is no such table.
-    inspect: statement(
-      'inspect',
-      `select n.nspname::text, a.attname::text, format_type(a.atttypid, a.atttypmod)
+    // One row per column, or one without a column if there is no such relation; none without the schema.
+    inspect: unnamed(
+      `select a.attname::text, format_type(a.atttypid, a.atttypmod), c.relkind::text, c.relpersistence::text,
+  current_setting('server_encoding')
 from pg_namespace as n
-left join pg_class as c on c.relnamespace = n.oid and c.relname = $2::text and c.relkind in ('r', 'p')
+left join pg_class as c on c.relnamespace = n.oid and c.relname = $2::text
 left join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
 where n.nspname = $1::text`,
     ),
@@ -272,6 +279,10 @@ function later(time: string, from: string): string {
 function payload(key: string): string {
   return `case when octet_length(${key}) <= ${LONGEST_PLAIN_KEY} then '${PLAIN}' || ${key}
     else '${DIGEST}' || encode(sha256(convert_to(${key}, 'UTF8')), 'hex') end`
+}
+
+function unnamed(text: string): Statement {
+  return { text }
 }
 
 function statement(step: string, text: string): Statement {

@@ -3,6 +3,7 @@ import type {
   Answer,
   Ask,
   Claim,
+  Fault,
   ListQuery,
   LockPage,
   LockRecord,
@@ -23,6 +24,7 @@ import {
   missingTable,
   otherTable,
 } from './failures.ts'
+import { inHalves } from './halves.ts'
 import { Push } from './push.ts'
 import {
   answersTo,
@@ -34,7 +36,7 @@ import {
   renewalValues,
   type Row,
 } from './records.ts'
-import { COLUMNS, createScript, type Names } from './schema.ts'
+import { createScript, type Names, problemsOf } from './schema.ts'
 import { arrayOf, type Statement, type Statements, statementsFor } from './statements.ts'
 import { Sweep } from './sweep.ts'
 
@@ -88,26 +90,42 @@ export class PostgresStore implements Store {
     }
   }
 
-  async acquire(asks: readonly Ask[]): Promise<Answer[]> {
+  acquire(asks: readonly Ask[]): Promise<readonly (Answer | Fault)[]> {
+    return inHalves(asks, (half) => this.#acquire(half))
+  }
+
+  renew(renewals: readonly Renewal[]): Promise<readonly (RenewalAnswer | Fault)[]> {
+    return inHalves(renewals, async (half) => {
+      return renewalAnswersTo(half, await this.#step(this.#statements.renew, renewalValues(half)))
+    })
+  }
+
+  release(claims: readonly Claim[]): Promise<readonly (ReleaseAnswer | Fault)[]> {
+    return inHalves(claims, async (half) => {
+      return releaseAnswersTo(half, await this.#step(this.#statements.release, claimValues(half)))
+    })
+  }
+
+  async #acquire(asks: readonly Ask[]): Promise<Answer[]> {
     const { waiter } = this.#push
     const waiting =
       waiter === null ? [] : asks.filter(({ key }) => this.#push.watches(key)).map(({ key }) => key)
+    const woken = asks.filter(({ key }) => this.#push.asking(key))
     const values = [...askValues(asks), waiter, arrayOf(waiting)]
-    const answers = answersTo(asks, await this.#step(this.#statements.acquire, values))
+    let answers: Answer[]
+    try {
+      answers = answersTo(asks, await this.#step(this.#statements.acquire, values))
+    } catch (error) {
+      for (const { key } of woken) this.#push.failed(key)
+      throw error
+    }
+    const enlisting = new Set(waiting)
     for (const [index, { granted }] of answers.entries()) {
       const { key } = asks[index] as Ask
-      this.#push.asked(key, granted, waiting.includes(key))
+      this.#push.asked(key, granted, enlisting.has(key))
     }
     this.#sweep.poke()
     return answers
-  }
-
-  async renew(renewals: readonly Renewal[]): Promise<RenewalAnswer[]> {
-    return renewalAnswersTo(renewals, await this.#step(this.#statements.renew, renewalValues(renewals)))
-  }
-
-  async release(claims: readonly Claim[]): Promise<ReleaseAnswer[]> {
-    return releaseAnswersTo(claims, await this.#step(this.#statements.release, claimValues(claims)))
   }
 
   async list({ key, prefix = '', after = '', limit }: ListQuery): Promise<LockPage> {
@@ -166,26 +184,18 @@ export class PostgresStore implements Store {
   /** Rights to create are needed only if there is something to create. */
   async #prepareTable(): Promise<void> {
     const { database, names, create } = this.#settings
-    let found = await this.#inspect()
-    for (let tries = 1; !found.table; tries += 1) {
+    const inspect = (): Promise<readonly Row[]> =>
+      this.#query(this.#statements.inspect, [names.schema, names.table])
+    let found = await inspect()
+    for (let tries = 1; !found.some(([column]) => column !== null); tries += 1) {
       if (!create || tries > MAX_CREATIONS) throw missingTable(names)
-      await database.script(createScript(names, found.schema)).catch((error: unknown) => {
+      if (this.#closed) throw closedError()
+      await database.script(createScript(names, found.length > 0)).catch((error: unknown) => {
         if (!isCreated(error)) throw error
       })
-      found = await this.#inspect()
+      found = await inspect()
     }
-    const problems = Object.entries(COLUMNS)
-      .filter(([column, type]) => found.columns.get(column) !== type)
-      .map(([column, type]) => `column ${column} is ${found.columns.get(column) ?? 'missing'}, not ${type}`)
+    const problems = problemsOf(found)
     if (problems.length > 0) throw otherTable(names, problems)
-  }
-
-  async #inspect(): Promise<{ schema: boolean; table: boolean; columns: Map<string, string> }> {
-    const { schema, table } = this.#settings.names
-    const rows = await this.#query(this.#statements.inspect, [schema, table])
-    const columns = new Map(
-      rows.filter(([, column]) => column !== null).map(([, column, type]) => [String(column), String(type)]),
-    )
-    return { schema: rows.length > 0, table: columns.size > 0, columns }
   }
 }
