@@ -52,7 +52,7 @@ export interface FenceHeader {
   expressErrors(): (
     error: unknown,
     request: NodeRequest,
-    response: NodeResponse & { readonly headersSent: boolean },
+    response: NodeResponse,
     next: (error?: unknown) => void,
   ) => void
   hono<C extends HonoContext>(
@@ -112,15 +112,19 @@ export function fenceHeader(options: FenceHeaderOptions = {}): FenceHeader {
     next: (error?: unknown) => void,
     resource: ((request: R) => string) | undefined,
   ): Promise<void> {
-    let refusal: Problem | null
+    let answered = false
+    let failure: unknown
     try {
-      refusal = await stop(request, request.headers[HEADER]?.toString(), resource)
+      const refusal = await stop(request, request.headers[HEADER]?.toString(), resource)
+      answered = refusal !== null
+      // Someone else may have answered meanwhile, such as a time limit.
+      if (refusal && !response.headersSent) send(refusal, response)
     } catch (error) {
-      next(error)
-      return
+      answered = false
+      failure = error
     }
-    if (refusal) send(refusal, response)
-    else next()
+    // Outside of the promise: what it throws is no rejection of ours.
+    if (!answered) process.nextTick(next, failure)
   }
 
   function checkNamed(resource: unknown): void {

@@ -1,8 +1,10 @@
 import { LockError } from '../errors.ts'
-import { isPgClient, isPgPool, type PgClient, type PgPool } from '../databases/pg.ts'
+import { isPgClient, isPgPool, isUnconnected, type PgClient, type PgPool } from '../databases/pg.ts'
+import { hearErrors } from '../databases/pg-errors.ts'
 import { isPostgresJs } from '../databases/postgres-js.ts'
 import type { FenceDatabase, FenceQuery } from './fence.ts'
 import { rowsOf } from './rows.ts'
+import { invalid } from './verdict.ts'
 
 /** For a connection, and again for the answer. */
 const LIMIT_MS = 5000
@@ -17,11 +19,16 @@ export interface Lender {
 }
 
 export function lenderOf(db: Exclude<FenceDatabase, { prepare: unknown }>): Lender {
-  if (isPgPool(db))
+  if (isPgPool(db)) {
+    hearErrors(db)
     return { query: (text, values) => throughPool(db, text, values), aside: true, engaged: false }
+  }
   if (isPgClient(db)) {
     return {
-      query: async (text, values) => (await answered(db.query({ text, values: values ?? [] }))).rows,
+      query: async (text, values) => {
+        if (isUnconnected(db)) throw invalid('the client is not connected; await its connect() first')
+        return (await answered(db.query({ text, values: values ?? [] }))).rows
+      },
       aside: false,
       get engaged() {
         return transactionStatus(db) === 'T'

@@ -5,7 +5,7 @@ import type { CheckOptions, Fence, FenceQuery, FenceTransaction, Token } from '.
 import { type Lender, transactionStatus } from './lender.ts'
 import { rowsOf, seenIn, textIn, tokenIn } from './rows.ts'
 import type { PostgresFenceSql } from './sql.ts'
-import { tableProblem } from './table-problem.ts'
+import { tableProblem, unavailable } from './table-problem.ts'
 import { checkResource, claimOf, invalid, judge, type Manner } from './verdict.ts'
 
 export class PostgresFence implements Fence {
@@ -50,13 +50,13 @@ export class PostgresFence implements Fence {
   async highest(resource: string): Promise<bigint | null> {
     const name = checkResource(resource)
     await this.open()
-    return tokenIn(await this.#ask(this.#sql.highest, name))
+    return tokenIn(await this.#ask(this.#sql.highest, [name]))
   }
 
   async forget(resource: string): Promise<boolean> {
     const name = checkResource(resource)
     await this.open()
-    return tokenIn(await this.#ask(this.#sql.forget, name)) !== null
+    return tokenIn(await this.#ask(this.#sql.forget, [name])) !== null
   }
 
   /**
@@ -78,31 +78,30 @@ export class PostgresFence implements Fence {
   }
 
   async #prepare(): Promise<void> {
-    const { create, exists, check, ddl, table } = this.#sql
+    const { create, exists, check, ddl, grants, table } = this.#sql
     if (textIn(await this.#ask(exists)) === 'no') {
       if (!this.#manner.create) {
-        throw invalid(`the table ${table} is missing; with create: false, create it yourself:\n${ddl}`)
+        throw unavailable(
+          `the table ${table} is missing; with create: false, let someone create it:\n${ddl}\n` +
+            `and grant the user ${grants}`,
+        )
       }
       if (this.#lender.engaged) throw invalid('open() creates a table: call it before the transaction begins')
-      await this.#ask(create)
+      await this.#ask(create, [], true)
     }
     // Plans the check without running it: fails on other columns and on missing rights.
-    await this.#ask(`explain ${check}`, 'open', '1')
+    await this.#ask(`explain ${check}`, ['open', '1'])
     this.#ready = true
   }
 
-  async #ask(text: string, ...values: string[]): Promise<readonly unknown[]> {
+  async #ask(text: string, values: string[] = [], creating = false): Promise<readonly unknown[]> {
     try {
       return await this.#lender.query(text, values)
     } catch (error) {
-      const problem = tableProblem(error, this.#sql)
+      const problem = tableProblem(error, this.#sql, creating)
       if (problem) this.#ready = false
       if (problem || error instanceof LockError) throw problem ?? error
-      throw new LockError(
-        'STORE_UNAVAILABLE',
-        `fence: the database cannot be asked for ${this.#sql.table}: ${describeError(error)}`,
-        { cause: error },
-      )
+      throw unavailable(`the database cannot be asked for ${this.#sql.table}: ${describeError(error)}`, error)
     }
   }
 }

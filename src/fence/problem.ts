@@ -25,6 +25,7 @@ export function responseOf({ status, headers, body }: Problem): Response {
 
 /** A response of Node's http server; Express and its like build on it. */
 export interface NodeResponse {
+  readonly headersSent: boolean
   statusCode: number
   setHeader(name: string, value: string): unknown
   end(body: string): unknown

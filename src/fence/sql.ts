@@ -5,8 +5,10 @@ import { checkOptionNames, invalid } from './verdict.ts'
 export interface FenceSql {
   /** In messages. */
   readonly table: string
-  /** For people. */
+  /** For people: all that makes the table, each statement with its semicolon. */
   readonly ddl: string
+  /** For people: what a user of the table needs. */
+  readonly grants: string
   readonly create: string
   /** $1 resource, $2 token. Returns the highest token before it, '0' if there was none. */
   readonly check: string
@@ -26,7 +28,7 @@ export interface SqliteFenceSql extends FenceSql {
 
 const PLACE = ['table', 'schema']
 
-/** The statement that creates the table, for those who create tables themselves. */
+/** What creates the table, and its schema unless that is `public`, for those who create tables themselves. */
 export function fenceSql(options: FencePlace & { readonly dialect: FenceDialect }): string {
   checkOptionNames('fenceSql', options, [...PLACE, 'dialect'])
   if (options.dialect === 'postgres') return postgresSql(options).ddl
@@ -41,7 +43,7 @@ export function fenceSql(options: FencePlace & { readonly dialect: FenceDialect 
 
 export function postgresSql({ table = 'holdfast_fence', schema = 'public' }: FencePlace): PostgresFenceSql {
   const name = `"${checkName('schema', schema)}"."${checkName('table', table)}"`
-  const ddl = `create table if not exists ${name} (
+  const create = `create table if not exists ${name} (
   resource text collate "C" primary key,
   token bigint not null,
   previous bigint not null,
@@ -49,13 +51,14 @@ export function postgresSql({ table = 'holdfast_fence', schema = 'public' }: Fen
 ) with (fillfactor = 50)`
   return {
     table: name,
-    ddl,
+    ddl: schema === 'public' ? `${create};` : `create schema if not exists "${schema}";\n${create};`,
+    grants: `usage on the schema "${schema}", and select, insert, update and delete on the table`,
     // One statement, so that any client can send it; one process at a time, since racing creations fail.
     // Asks before it creates: what is there already would be a notice, and some drivers print those.
     create: `do $$ begin
   perform pg_advisory_xact_lock(hashtextextended('holdfast fence ${name}', 0));
   if to_regnamespace('"${schema}"') is null then create schema "${schema}"; end if;
-  if to_regclass('${name}') is null then ${ddl}; end if;
+  if to_regclass('${name}') is null then ${create}; end if;
 end $$`,
     exists: `select case when to_regclass('${name}') is null then 'no' else 'yes' end as found`,
     // A row that another transaction has changed is waited for, and judged as that one leaves it. Under
@@ -75,7 +78,7 @@ export function sqliteSql({ table = 'holdfast_fence', schema }: FencePlace): Sql
   if (/^sqlite_/i.test(checkName('table', table)))
     throw invalid('table: SQLite keeps names with sqlite_ to itself')
   const name = `main."${table}"`
-  const ddl = `create table if not exists ${name} (
+  const create = `create table if not exists ${name} (
   resource text not null primary key,
   token integer not null,
   previous integer not null,
@@ -84,8 +87,9 @@ export function sqliteSql({ table = 'holdfast_fence', schema }: FencePlace): Sql
   const now = `cast(strftime('%s', 'now') as integer)`
   return {
     table: `"${table}"`,
-    ddl,
-    create: ddl,
+    ddl: `${create};`,
+    grants: 'rights to read and write the file',
+    create,
     lock: `update ${name} set token = token where 0`,
     check: `insert into ${name} as f (resource, token, previous, seen_at)
 values (?, cast(? as integer), 0, ${now})

@@ -6,7 +6,7 @@ import type { CheckOptions, FenceQuery, FenceRows, FenceTransaction, SqliteFence
 import { answered } from './lender.ts'
 import { rowsOf, seenIn, tokenIn } from './rows.ts'
 import type { SqliteFenceSql } from './sql.ts'
-import { isMissing, tableProblem } from './table-problem.ts'
+import { isMissing, tableProblem, unavailable } from './table-problem.ts'
 import { checkResource, type Claim, claimOf, invalid, judge, type Manner } from './verdict.ts'
 
 /** How long to try while another connection writes. */
@@ -153,11 +153,7 @@ export class SqliteGuard implements SqliteFence {
     if (error instanceof LockError) return error
     return (
       tableProblem(error, this.#sql) ??
-      new LockError(
-        'STORE_UNAVAILABLE',
-        `fence: the database cannot be asked for ${this.#sql.table}: ${describeError(error)}`,
-        { cause: error },
-      )
+      unavailable(`the database cannot be asked for ${this.#sql.table}: ${describeError(error)}`, error)
     )
   }
 }

@@ -1,44 +1,64 @@
-import { LockError } from '../errors.ts'
+import { describeError, LockError } from '../errors.ts'
 import type { FenceSql } from './sql.ts'
 import { invalid } from './verdict.ts'
 
-const POSTGRES: Readonly<Record<string, string>> = {
-  '42P01': 'is missing',
-  '3F000': 'is in a schema that is missing',
-  '42703': 'has other columns',
-  '42804': 'has columns of other types',
-  '42P10': 'has no primary key on resource',
-  '42501': 'is out of bounds for this user',
+type Complaint = 'absent' | 'forbidden' | { readonly misfit: string }
+
+const POSTGRES: Readonly<Record<string, Complaint>> = {
+  '42P01': 'absent',
+  '3F000': 'absent',
+  '42501': 'forbidden',
+  '42703': { misfit: 'has other columns' },
+  '42804': { misfit: 'has columns of other types' },
+  '42P10': { misfit: 'has no primary key on resource' },
 }
 
-const SQLITE: readonly (readonly [RegExp, string])[] = [
-  [/no such table: /, 'is missing'],
-  [/no such column: |has no column named /, 'has other columns'],
-  [/ON CONFLICT clause does not match /, 'has no primary key on resource'],
+const SQLITE: readonly (readonly [RegExp, Complaint])[] = [
+  [/no such table: /, 'absent'],
+  [/no such column: |has no column named /, { misfit: 'has other columns' }],
+  [/ON CONFLICT clause does not match /, { misfit: 'has no primary key on resource' }],
 ]
 
 /**
  * An error that says what is wrong with the table, if that is what the server complains of; null for every
- * other error. ORMs wrap the server's error, so the causes are looked through.
+ * other error. `creating`: the table is missing, and the statement was to create it.
  */
-export function tableProblem(error: unknown, sql: FenceSql): LockError | null {
-  const problem = complaintIn(error)
-  return problem
-    ? invalid(`the table ${sql.table} ${problem}; this statement makes it:\n${sql.ddl}`, error)
-    : null
+export function tableProblem(error: unknown, sql: FenceSql, creating = false): LockError | null {
+  const found = complaintIn(error)
+  if (!found) return null
+  const { complaint, said } = found
+  const { table, ddl, grants } = sql
+  if (complaint === 'absent')
+    return unavailable(`the table ${table} is missing (${said}); this makes it:\n${ddl}`, error)
+  if (complaint !== 'forbidden') {
+    return invalid(
+      `the table ${table} ${complaint.misfit} (${said}); this makes the right one:\n${ddl}`,
+      error,
+    )
+  }
+  const what = creating
+    ? `the table ${table} is missing, and this user may not create it (${said}); let someone who may run this:\n${ddl}\n`
+    : `this user may not use the table ${table} (${said}); `
+  return unavailable(`${what}${creating ? 'and ' : ''}grant the user ${grants}`, error)
+}
+
+/** Not a mistake in the program: whoever runs the database can mend it, and the next call finds out. */
+export function unavailable(message: string, cause?: unknown): LockError {
+  return new LockError('STORE_UNAVAILABLE', `fence: ${message}`, { cause })
 }
 
 /** Whether SQLite does not know the table. Its statements have no other table. */
 export function isMissing(error: unknown): boolean {
-  return complaintIn(error) === 'is missing'
+  return complaintIn(error)?.complaint === 'absent'
 }
 
-function complaintIn(error: unknown): string | undefined {
-  if (error instanceof LockError) return undefined
-  let complaint: string | undefined
-  for (let at = error, depth = 0; at instanceof Error && depth < 5 && !complaint; at = at.cause, depth += 1) {
+/** ORMs wrap the server's error, so the causes are looked through. */
+function complaintIn(error: unknown): { readonly complaint: Complaint; readonly said: string } | null {
+  if (error instanceof LockError) return null
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
     const { code, message } = at as Error & { code?: unknown }
-    complaint = POSTGRES[String(code)] ?? SQLITE.find(([pattern]) => pattern.test(message))?.[1]
+    const complaint = POSTGRES[String(code)] ?? SQLITE.find(([pattern]) => pattern.test(message))?.[1]
+    if (complaint) return { complaint, said: describeError(at) }
   }
-  return complaint
+  return null
 }

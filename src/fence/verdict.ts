@@ -24,7 +24,7 @@ export function claimOf(
   options: CheckOptions | undefined,
   strict: boolean,
 ): Claim {
-  checkOptionNames('check', options, ['strict'])
+  checkOptionNames('fence: check', options, ['strict'])
   return {
     resource: checkResource(resource),
     token: checkToken(token as Token),
@@ -45,8 +45,8 @@ export function judge({ resource, token, strict }: Claim, seen: bigint): void {
   if (seen < token || (seen === token && !strict)) return
   const why =
     seen > token
-      ? `token ${token} is stale: "${resource}" has seen ${seen}, so the lock has passed to another holder; ` +
-        'write nothing, and take the lock again'
+      ? `token ${token} is stale: "${resource}" has seen a higher token, ${seen}; write nothing, and use the newest ` +
+        'token of the lease, or take the lock again'
       : `token ${token} is the highest that "${resource}" has seen (${seen}), and strict lets each token pass once`
   const error = new LockError('STALE_TOKEN', why, { key: resource })
   refused.set(error, token)
@@ -55,11 +55,20 @@ export function judge({ resource, token, strict }: Claim, seen: bigint): void {
 
 /** The same rule as for keys: what is locked and what is guarded often have one name. */
 export function checkResource(resource: unknown): string {
+  if (typeof resource === 'object' && resource !== null && 'token' in resource) {
+    throw new LockError(
+      'INVALID_LOCK_KEY',
+      'a resource must be a string, not a lease; the resource comes first, then the lease or its token',
+    )
+  }
   try {
     return checkKey(resource)
   } catch (error) {
     // Our own words come first, whatever the resource is called.
-    throw new LockError('INVALID_LOCK_KEY', describeError(error).replace('lock key', 'resource'))
+    throw new LockError(
+      'INVALID_LOCK_KEY',
+      describeError(error).replace('lock key', 'resource').replace('to lock its key pass', 'its key is'),
+    )
   }
 }
 
@@ -86,10 +95,13 @@ export function checkFlag(name: string, given: unknown, otherwise: boolean): boo
 
 export function checkOptionNames(call: string, options: unknown, known: readonly string[]): void {
   if (options === undefined) return
-  if (typeof options !== 'object' || options === null) throw invalid(`${call}: options are an object`)
+  if (typeof options !== 'object' || options === null) {
+    throw new LockError('INVALID_OPTION', `${call}: options are an object`)
+  }
   for (const name of Object.keys(options)) {
-    if (!known.includes(name))
-      throw invalid(`${call}: unknown option '${name}'; known are ${known.join(', ')}`)
+    if (known.includes(name)) continue
+    const message = `${call}: unknown option '${name}'; known are ${known.join(', ')}`
+    throw new LockError('INVALID_OPTION', message)
   }
 }
 

@@ -173,3 +173,24 @@ describe('fenceHeader', () => {
     expect(() => fencingToken(put('5'))).toThrow(INVALID)
   })
 })
+
+it('Express: one who was answered meanwhile is not answered again', async () => {
+  const sent: unknown[] = []
+  const response = {
+    headersSent: false,
+    statusCode: 0,
+    setHeader: () => sent.push('header'),
+    end: () => sent.push('end'),
+  }
+  const guard = {
+    check: async () => {
+      response.headersSent = true
+      throw new LockError('STALE_TOKEN', 'late')
+    },
+  }
+  const passed: unknown[] = []
+  const middleware = fenceHeader({ guard }).express(() => 'r')
+  middleware({ headers: { 'x-fencing-token': '5' } }, response, (error) => passed.push(error))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect({ sent, passed }).toEqual({ sent: [], passed: [] })
+})
