@@ -1,4 +1,12 @@
-import { has, isPgClient, isPgPool, type PgClient, type PgPool, type PgPoolClient } from './databases/pg.ts'
+import {
+  has,
+  isPgClient,
+  isPgPool,
+  isUnconnected,
+  type PgClient,
+  type PgPool,
+  type PgPoolClient,
+} from './databases/pg.ts'
 import { isPostgresJs, type PostgresJs } from './databases/postgres-js.ts'
 import { isSqliteDatabase, type SqliteDatabase } from './databases/sqlite.ts'
 import { LockError } from './errors.ts'
@@ -31,6 +39,16 @@ type LentBy<P> = P extends { connect: { (): Promise<infer C>; (callback: never):
     : C
   : PgPoolClient
 
+/** Told before the options are looked at: in the wrong order they would be blamed. */
+export function checkBody(body: unknown, options: unknown): void {
+  if (typeof body === 'function') return
+  throw invalid(
+    typeof options === 'function'
+      ? 'the function comes third and the options last: transaction(key, db, fn, options)'
+      : 'give a function to run in the transaction: transaction(key, db, fn, options)',
+  )
+}
+
 /** What is to be done under the lock. Bad input is refused here, before there is one. */
 export function planTransaction(
   key: string,
@@ -39,7 +57,6 @@ export function planTransaction(
   chosen: TransactionTerms,
 ): (lease: Lease) => Promise<unknown> {
   const { isolation, fence } = chosen
-  if (typeof body !== 'function') throw invalid('give a function to run in the transaction')
   const place = placeOf(db)
   if (place) {
     return async (lease) => {
@@ -79,6 +96,8 @@ function placeOf(db: unknown): Place | null {
   const pool = { connection: null, opensGuard: true }
   if (isPostgresJs(db)) return { ...pool, begin: (terms) => beginInPostgresJs(db, terms) }
   if (isPgPool(db)) return { ...pool, begin: (terms) => beginInPool(db, terms) }
+  if (isPgClient(db) && isUnconnected(db))
+    throw invalid('the client is not connected; await its connect() first, or give a pool')
   if (isPgClient(db)) return { ...pool, connection: db, begin: (terms) => beginOnClient(db, terms) }
   if (!isSqliteDatabase(db)) return null
   return { connection: db, opensGuard: false, begin: (terms) => beginInSqlite(db, terms) }

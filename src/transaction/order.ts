@@ -2,7 +2,7 @@ import { LockError } from '../errors.ts'
 import type { Lease } from '../lease.ts'
 import type { TransactionGuard, TransactionTerms } from '../options.ts'
 import { TimedOut, within } from './limit.ts'
-import { isCancelled, isInterruption } from './postgres.ts'
+import { isAboutTable, isCancelled, isInterruption } from './postgres.ts'
 import { cannotBegin, notHeld, type Session, type Terms } from './session.ts'
 import { takeTurn } from './turns.ts'
 
@@ -52,9 +52,10 @@ async function inSession(
     return result
   } catch (error) {
     await session.rollback()
-    if (error instanceof LockError || lease.held || !isInterruption(error, session)) throw error
+    if (error instanceof LockError) throw error
     // What the server did to a transaction that outlived its lease.
-    throw notHeld(terms, error)
+    if (!lease.held && isInterruption(error, session)) throw notHeld(terms, error)
+    throw session.lossIn(error) ?? error
   }
 }
 
@@ -71,7 +72,7 @@ async function check(guard: TransactionGuard, session: Session, terms: Terms): P
   } catch (error) {
     const waited = `the guard's row stayed locked for ${stepMs} ms by a transaction that does not end`
     if (isCancelled(error)) throw cannotBegin(key, new Error(waited, { cause: error }))
-    throw error instanceof TimedOut ? cannotBegin(key, error) : error
+    throw error instanceof TimedOut || error instanceof LockError ? cannotBegin(key, error) : error
   }
 }
 
@@ -81,7 +82,9 @@ async function open(guard: TransactionGuard, { key, lease, stepMs }: Terms): Pro
   try {
     await within(lease.env, { ms: stepMs, what: 'the table of the guard was not opened' }, opening)
   } catch (error) {
-    throw cannotBegin(key, error)
+    // Who has not asked for a guard knows nothing of its table, and if the database is out of reach need not know.
+    const cause = error instanceof LockError && error.code === 'STORE_UNAVAILABLE' ? error.cause : undefined
+    throw cannotBegin(key, cause === undefined || isAboutTable(cause) ? error : cause)
   }
 }
 

@@ -1,12 +1,15 @@
 import { has, type PgClient, type PgPool } from '../databases/pg.ts'
+import { hearErrors } from '../databases/pg-errors.ts'
 import { LockError } from '../errors.ts'
 import { isThenable } from '../section.ts'
+import { endedInside, isEndedInside, STILL_INSIDE } from './control.ts'
 import { TimedOut, within } from './limit.ts'
-import { isAftermath, isRefusal, levelOf, limitsOf } from './postgres.ts'
+import { isAftermath, isCutOff, isFarewell, isRefusal, levelOf, limitsOf } from './postgres.ts'
 import {
   alreadyInside,
   cannotBegin,
   connectionLost,
+  failedInside,
   Gate,
   type Session,
   type Terms,
@@ -27,6 +30,7 @@ interface Loan {
 /** On a connection of its own. */
 export async function beginInPool(pool: PgPool, terms: Terms): Promise<Session> {
   const { key, lease, stepMs } = terms
+  hearErrors(pool)
   const start = lease.env.now()
   const limit = { ms: stepMs, what: 'the pool gave no connection' }
   let client
@@ -60,6 +64,10 @@ class PgSession implements Session {
   readonly #giveBack: Loan['giveBack']
   readonly #onError: (error: Error) => void
   #broken: unknown = null
+  /** How long there had been no statement before that. */
+  #pauseMs = 0
+  /** What statements got when the connection was lost. */
+  readonly #losses = new WeakSet<object>()
   /** The last error of a statement, in case it was not passed on. */
   #failure: unknown = null
   #left = false
@@ -72,7 +80,9 @@ class PgSession implements Session {
     this.tx = this.#guarded(client)
     // While it is lent, an error of its connection would otherwise be nobody's and end the process.
     this.#onError = (error) => {
-      this.#broken ??= error
+      if (this.#broken !== null) return
+      this.#broken = error
+      this.#pauseMs = this.#gate.pauseMs
     }
     client.on('error', this.#onError)
   }
@@ -84,7 +94,7 @@ class PgSession implements Session {
     const text = `begin ${levelOf(terms)}; select case when now() = statement_timestamp() then 'new' else 'old' end,
       ${limitsOf(terms)}`
     try {
-      const limit = { ms: limitMs, what: 'BEGIN was not answered; is the client connected? No answer' }
+      const limit = { ms: limitMs, what: 'the client is not connected, or the server did not answer BEGIN' }
       const results: unknown = await within(terms.lease.env, limit, client.query({ text, rowMode: 'array' }))
       if (isNew(results)) return session
     } catch (error) {
@@ -101,24 +111,37 @@ class PgSession implements Session {
     return this.#broken
   }
 
+  lossIn(error: unknown): LockError | null {
+    const isLoss = error instanceof Error && (error === this.#broken || this.#losses.has(error))
+    return isLoss ? this.#lost(error) : null
+  }
+
+  #lost(cause: unknown): LockError {
+    return connectionLost(this.#terms, cause, this.#pauseMs)
+  }
+
   async commit(): Promise<void> {
     const { key, lease } = this.#terms
     this.#gate.close()
+    if (this.#gate.misused) throw this.#gate.misused
     if (this.#broken !== null) {
       this.#leave(true)
-      throw connectionLost(this.#terms, this.#broken)
+      throw this.#lost(this.#broken)
     }
-    let result: { readonly rows: unknown[]; readonly command?: string }
+    let results: unknown
     try {
       const limit = { ms: lease.remainingMs, what: 'no answer came' }
-      result = await within(lease.env, limit, this.#client.query({ text: 'commit' }))
+      results = await within(lease.env, limit, this.#client.query({ text: `${STILL_INSIDE}; commit` }))
     } catch (error) {
+      // COMMIT was not run. What is left is for `rollback`.
+      if (isEndedInside(error)) throw endedInside(key, error)
+      if (isAftermath(error)) throw (this.#failure as Error | null) ?? failedInside(key)
       const refused = isRefusal(error)
       this.#leave(!refused || this.#broken !== null)
       throw refused ? error : unknownOutcome(key, error)
     }
     this.#leave(false)
-    if (result.command === 'ROLLBACK') throw (this.#failure as Error | null) ?? failedInside(key)
+    if (lastOf(results)?.command === 'ROLLBACK') throw (this.#failure as Error | null) ?? failedInside(key)
   }
 
   async rollback(): Promise<void> {
@@ -155,7 +178,8 @@ class PgSession implements Session {
   }
 
   #query(args: unknown[]): unknown {
-    const { refusal } = this.#gate
+    const refusal =
+      this.#gate.refusalOf(textOf(args[0])) ?? (this.#broken === null ? null : this.#lost(this.#broken))
     if (refusal) {
       // With a callback, or with a query object such as a cursor, there is no promise to reject.
       if (args.some((arg) => typeof arg === 'function' || has(arg, 'submit'))) throw refusal
@@ -163,17 +187,38 @@ class PgSession implements Session {
     }
     const result: unknown = (this.#client.query as (...args: unknown[]) => unknown).apply(this.#client, args)
     if (isThenable(result)) {
-      result.then(undefined, (error: unknown) => {
-        if (!isAftermath(error)) this.#failure = error
-      })
+      this.#gate.sent()
+      result.then(
+        () => this.#gate.answered(),
+        (error: unknown) => {
+          this.#gate.answered()
+          if (!isAftermath(error)) this.#failure = error
+          if (isLoss(error)) this.#losses.add(error)
+        },
+      )
     }
     return result
   }
 }
 
+/** Whether the connection is gone, in the words of the server, of the network or of `pg`. */
+function isLoss(error: unknown): error is Error {
+  if (isFarewell(error) || isCutOff(error)) return true
+  return error instanceof Error && /^Connection terminated|is not queryable$/.test(error.message)
+}
+
+/** Of a query: its text, or an object that has one. */
+function textOf(query: unknown): unknown {
+  return typeof query === 'object' && query !== null ? Reflect.get(query, 'text') : query
+}
+
+/** Of a message with several statements. */
+function lastOf(results: unknown): { rows?: unknown[][]; command?: string } | undefined {
+  return Array.isArray(results) ? (results.at(-1) as object | undefined) : undefined
+}
+
 function isNew(results: unknown): boolean {
-  const last = Array.isArray(results) ? (results.at(-1) as { rows?: unknown[][] } | undefined) : undefined
-  return last?.rows?.[0]?.[0] === 'new'
+  return lastOf(results)?.rows?.[0]?.[0] === 'new'
 }
 
 function usedUp({ totalCount, idleCount, waitingCount }: PgPool, error: TimedOut): TimedOut {
@@ -181,15 +226,6 @@ function usedUp({ totalCount, idleCount, waitingCount }: PgPool, error: TimedOut
     ` (${totalCount} open, ${idleCount} idle, ${waitingCount} waiting); make the pool larger, ` +
     'or hold its connections for less time'
   return error
-}
-
-function failedInside(key: string): LockError {
-  return new LockError(
-    'STORE_UNAVAILABLE',
-    `the transaction on "${key}" was rolled back at its COMMIT: a statement in it had failed, and its function did ` +
-      'not pass the error on; use a savepoint for what may fail',
-    { key },
-  )
 }
 
 function refuseToEnd(): never {

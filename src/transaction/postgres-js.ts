@@ -1,7 +1,17 @@
 import type { PostgresJs, PostgresJsQueryable } from '../databases/postgres-js.ts'
+import type { LockError } from '../errors.ts'
+import { endedInside, isEndedInside, STILL_INSIDE } from './control.ts'
 import { within } from './limit.ts'
-import { isCutOff, isRefusal, levelOf, limitsOf } from './postgres.ts'
-import { cannotBegin, connectionLost, Gate, type Session, type Terms, unknownOutcome } from './session.ts'
+import { isAftermath, isCutOff, isFarewell, isRefusal, levelOf, limitsOf } from './postgres.ts'
+import {
+  cannotBegin,
+  connectionLost,
+  failedInside,
+  Gate,
+  type Session,
+  type Terms,
+  unknownOutcome,
+} from './session.ts'
 
 /**
  * By `sql.begin`, which alone tells when the connection is lost. It sends COMMIT or ROLLBACK itself, according
@@ -21,7 +31,7 @@ export async function beginInPostgresJs(sql: PostgresJs, terms: Terms): Promise<
       return decision.promise
     })
     ended.then(undefined, (error: Error) => {
-      session?.lost(error)
+      session?.onLoss(error)
       reject(error)
     })
   })
@@ -51,14 +61,20 @@ class Decision {
 
 class PostgresJsSession implements Session {
   readonly tx: PostgresJsQueryable
+  readonly #raw: PostgresJsQueryable
   readonly #terms: Terms
   readonly #gate: Gate
   readonly #decision: Decision
   readonly #ended: () => Promise<unknown>
   #broken: unknown = null
+  /** How long there had been no statement before that. */
+  #pauseMs = 0
+  /** What statements got when the connection was lost. */
+  readonly #losses = new WeakSet<object>()
   #decided = false
 
   constructor(raw: PostgresJsQueryable, terms: Terms, decision: Decision, ended: () => Promise<unknown>) {
+    this.#raw = raw
     this.#terms = terms
     this.#gate = new Gate(terms)
     this.#decision = decision
@@ -71,15 +87,32 @@ class PostgresJsSession implements Session {
   }
 
   /** Also called when `sql.begin` has ended: before a decision that can only mean that the connection is gone. */
-  lost(error: unknown): void {
-    if (!this.#decided) this.#broken ??= error
+  onLoss(error: unknown): void {
+    if (this.#decided || this.#broken !== null) return
+    this.#broken = error
+    this.#pauseMs = this.#gate.pauseMs
+  }
+
+  lossIn(error: unknown): LockError | null {
+    const isLoss = error instanceof Error && (error === this.#broken || this.#losses.has(error))
+    return isLoss ? this.#lost(error) : null
+  }
+
+  #lost(cause: unknown): LockError {
+    return connectionLost(this.#terms, cause, this.#pauseMs)
   }
 
   async commit(): Promise<void> {
     const { key, lease } = this.#terms
+    if (this.#gate.misused) throw this.#gate.misused
     this.#gate.close()
-    if (await this.#isBroken()) throw connectionLost(this.#terms, this.#broken)
+    if (await this.#isBroken()) throw this.#lost(this.#broken)
     this.#decided = true
+    // Goes out in front of COMMIT. If it fails, that commits nothing.
+    const asked = this.#raw.unsafe(STILL_INSIDE).then(
+      () => null,
+      (error: Error) => error,
+    )
     this.#decision.commit()
     try {
       await within(lease.env, { ms: lease.remainingMs, what: 'no answer came' }, this.#ended())
@@ -87,6 +120,10 @@ class PostgresJsSession implements Session {
       // Also if a statement had failed and the error was not passed on: the client then rolls back.
       throw isRefusal(error) ? error : unknownOutcome(key, error)
     }
+    const failure = await asked
+    if (failure === null) return
+    if (isEndedInside(failure)) throw endedInside(key, failure)
+    throw isAftermath(failure) ? failedInside(key) : failure
   }
 
   async rollback(): Promise<void> {
@@ -120,6 +157,11 @@ class PostgresJsSession implements Session {
         isTemplate(args[0]) ? query(target, self, args) : Reflect.apply(target as () => unknown, self, args),
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name)
+        if (name === 'prepare') {
+          return () => {
+            throw this.#gate.misuse('PREPARE TRANSACTION')
+          }
+        }
         if (name === 'savepoint') return (...args: unknown[]) => query(value, target, this.#guardedLast(args))
         const sends = name === 'unsafe' || name === 'file' || name === 'notify'
         return sends ? (...args: unknown[]) => query(value, target, args) : value
@@ -132,16 +174,24 @@ class PostgresJsSession implements Session {
     const { handler, reject } = query as LazyQuery
     if (typeof handler !== 'function' || typeof reject !== 'function') return query
     const send = (sending: LazyQuery): void => {
-      const lost = this.#broken === null ? null : connectionLost(this.#terms, this.#broken)
-      const refusal = this.#gate.refusal ?? lost
-      if (refusal) sending.reject(refusal)
-      else handler(sending)
+      const lost = this.#broken === null ? null : this.#lost(this.#broken)
+      const refusal = this.#gate.refusalOf(startOf(sending)) ?? lost
+      if (refusal) return sending.reject(refusal)
+      this.#gate.sent()
+      sending.then(
+        () => this.#gate.answered(),
+        () => this.#gate.answered(),
+      )
+      handler(sending)
     }
     return Object.assign(query as LazyQuery, {
       handler: Object.assign(send, handler),
       // Here a loss is known before anyone can send the next query in reply to it.
       reject: (error: unknown) => {
-        if (isCutOff(error)) this.lost(error)
+        if (isCutOff(error) || isFarewell(error)) {
+          this.#losses.add(error as Error)
+          this.onLoss(error)
+        }
         reject(error)
       },
     })
@@ -156,9 +206,18 @@ class PostgresJsSession implements Session {
 }
 
 /** What a query of postgres.js is made of. */
-interface LazyQuery {
+interface LazyQuery extends PromiseLike<unknown> {
+  readonly strings?: readonly string[]
+  readonly args?: readonly unknown[]
   handler: (query: LazyQuery) => void
   reject: (error: unknown) => void
+}
+
+/** How the text of a query starts. A template may start with a fragment, which is a query in itself. */
+function startOf({ strings, args }: LazyQuery): string | undefined {
+  const first = strings?.[0]
+  const fragment = args?.[0] as LazyQuery | null | undefined
+  return first?.trim() === '' && typeof fragment?.handler === 'function' ? startOf(fragment) : first
 }
 
 function isTemplate(value: unknown): boolean {

@@ -1,3 +1,4 @@
+import { MARK } from './control.ts'
 import type { Session, Terms } from './session.ts'
 
 /** What follows `begin`. */
@@ -13,6 +14,7 @@ export function limitsOf({ stepMs, wholeMs }: Terms): string {
   const whole = `case when current_setting('server_version_num')::int < 170000
     then 'holdfast.transaction_timeout' else 'transaction_timeout' end`
   return [
+    MARK,
     atMost('statement_timeout', stepMs),
     atMost('idle_in_transaction_session_timeout', stepMs),
     ...(wholeMs === null ? [] : [`set_config(${whole}, '${wholeMs}', true)`]),
@@ -46,10 +48,33 @@ export function isCutOff(error: unknown): boolean {
   return typeof code === 'string' && /^(CONNECTION_|E[A-Z]+$|ERR_)/.test(code)
 }
 
+/**
+ * Whether the server has ended the session with this. As an ERROR such a state comes from another server that a
+ * statement has asked, and the session goes on.
+ */
+export function isFarewell(error: unknown): boolean {
+  const state = stateOf(error)
+  if (state === null) return false
+  const { severity } = error as { severity?: unknown }
+  return (
+    severity === 'FATAL' || severity === 'PANIC' || (/^(57P|25P0[34])/.test(state) && severity !== 'ERROR')
+  )
+}
+
+/** Whether the server has ended the session because of a pause between two statements. */
+export function isTooLongAPause(error: unknown): boolean {
+  return stateOf(error) === '25P03'
+}
+
 /** Whether a statement failed because of a limit or of something outside, not because of what it does. */
 export function isInterruption(error: unknown, { broken }: Session): boolean {
   if (broken !== null && (error === broken || isCutOff(error))) return true
   return /^(08|25|57)/.test(stateOf(error) ?? '')
+}
+
+/** Whether a statement failed because of what it names: it is missing, or out of bounds. */
+export function isAboutTable(error: unknown): boolean {
+  return /^(42|3F)/.test(stateOf(error) ?? '')
 }
 
 /** Whether a statement was cancelled, as by its time limit. */

@@ -1,6 +1,8 @@
 import { describeError, LockError } from '../errors.ts'
 import type { Lease } from '../lease.ts'
 import type { Isolation } from '../options.ts'
+import { controlIn, refusedControl } from './control.ts'
+import { isTooLongAPause } from './postgres.ts'
 
 /** What a transaction has to keep to. */
 export interface Terms {
@@ -23,6 +25,8 @@ export interface Session {
   readonly tx: unknown
   /** Why the connection was lost before COMMIT, so that the server has rolled back; null while it is there. */
   readonly broken: unknown
+  /** What to say if a statement got this error because the connection is lost; null if that is not why. */
+  lossIn(error: unknown): LockError | null
   /**
    * Rejects with the database's own error if it refuses, with an `unknownOutcome` if nobody knows. The
    * caller has just seen that the lease is in force.
@@ -39,9 +43,16 @@ export interface Session {
 export class Gate {
   readonly #terms: Terms
   #over = false
+  #misuse: LockError | null = null
+  /** Statements without an answer. */
+  #open = 0
+  #quietSince: number
+  /** The pause before those. */
+  #pauseMs = 0
 
   constructor(terms: Terms) {
     this.#terms = terms
+    this.#quietSince = terms.lease.env.now()
   }
 
   close(): void {
@@ -61,6 +72,40 @@ export class Gate {
     }
     return lease.held ? null : notHeld(this.#terms)
   }
+
+  /** As `refusal`, for a statement of the function. */
+  refusalOf(text: unknown): LockError | null {
+    const { refusal } = this
+    const word = refusal ? null : controlIn(text)
+    return word === null ? refusal : this.misuse(word)
+  }
+
+  /** The function wanted to end the transaction. Whatever it makes of the refusal, nothing may be committed. */
+  misuse(word: string): LockError {
+    const refusal = refusedControl(this.#terms.key, word)
+    this.#misuse ??= refusal
+    return refusal
+  }
+
+  /** Why the transaction may not be committed, though its function has succeeded. */
+  get misused(): LockError | null {
+    return this.#misuse
+  }
+
+  sent(): void {
+    this.#pauseMs = this.pauseMs
+    this.#open += 1
+  }
+
+  answered(): void {
+    this.#open -= 1
+    this.#quietSince = this.#terms.lease.env.now()
+  }
+
+  /** How long the server has had nothing to do, now or before what it does now. */
+  get pauseMs(): number {
+    return this.#open > 0 ? this.#pauseMs : this.#terms.lease.env.now() - this.#quietSince
+  }
 }
 
 /** Lost, or released by the function itself. */
@@ -72,9 +117,10 @@ export function notHeld({ key, lease }: Terms, cause?: unknown): LockError {
 }
 
 export function cannotBegin(key: string, cause: unknown): LockError {
-  if (cause instanceof LockError) return cause
+  if (cause instanceof LockError && cause.code !== 'STORE_UNAVAILABLE') return cause
   const message = `the transaction on "${key}" could not begin, nothing was done: ${describeError(cause)}`
-  return new LockError('STORE_UNAVAILABLE', message, { key, cause })
+  const reason = cause instanceof LockError ? (cause.cause ?? cause) : cause
+  return new LockError('STORE_UNAVAILABLE', message, { key, cause: reason })
 }
 
 export function alreadyInside(key: string): LockError {
@@ -95,11 +141,25 @@ export function unknownOutcome(key: string, cause: unknown): LockError {
   )
 }
 
-export function connectionLost({ key, stepMs }: Terms, cause: unknown): LockError {
+/** `pauseMs`: how long there had been no statement. */
+export function connectionLost({ key, stepMs }: Terms, cause: unknown, pauseMs: number): LockError {
+  // The server's clock and ours start at different moments.
+  const paused = isTooLongAPause(cause) || pauseMs >= stepMs * 0.95
+  const limit = `; a pause between two statements may take ${stepMs} ms, a third of the lease`
   return new LockError(
     'STORE_UNAVAILABLE',
     `the connection of the transaction on "${key}" was lost before COMMIT, so nothing is stored: ` +
-      `${describeError(cause)}; a pause between two statements may take ${stepMs} ms, a third of the lease`,
+      `${describeError(cause)}${paused ? limit : ''}`,
     { key, cause },
+  )
+}
+
+/** A statement that failed makes PostgreSQL roll back at COMMIT, without an error. */
+export function failedInside(key: string): LockError {
+  return new LockError(
+    'STORE_UNAVAILABLE',
+    `the transaction on "${key}" was rolled back at its COMMIT: a statement in it had failed, and its function did ` +
+      'not pass the error on; use a savepoint for what may fail',
+    { key },
   )
 }

@@ -1,5 +1,6 @@
 import { isInTransaction, isSqliteBusy, type SqliteDatabase } from '../databases/sqlite.ts'
 import { LockError } from '../errors.ts'
+import { endedInside } from './control.ts'
 import { pause, TimedOut } from './limit.ts'
 import { alreadyInside, cannotBegin, notHeld, type Session, type Terms } from './session.ts'
 
@@ -25,6 +26,7 @@ export async function beginInSqlite(db: SqliteDatabase, terms: Terms): Promise<S
 class SqliteSession implements Session {
   readonly tx: SqliteDatabase
   readonly broken = null
+  readonly lossIn = (): null => null
   readonly #terms: Terms
   #over = false
 
@@ -42,6 +44,10 @@ class SqliteSession implements Session {
         this.tx.exec('commit')
       })
     } catch (error) {
+      // Says the same as asking before, and every driver says it.
+      if (error instanceof Error && /no transaction is active/.test(error.message)) {
+        throw endedInside(key, error)
+      }
       if (!(error instanceof TimedOut)) throw error
       const message = `the transaction on "${key}" could not be committed, and is rolled back: ${error.message}`
       throw new LockError('STORE_UNAVAILABLE', message, { key, cause: error })

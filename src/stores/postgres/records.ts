@@ -19,8 +19,17 @@ export function askValues(asks: readonly Ask[]): string[] {
     arrayOf(asks.map(({ key }) => key)),
     arrayOf(asks.map(({ owner }) => owner)),
     arrayOf(asks.map(({ leaseMs }) => Math.ceil(leaseMs))),
-    arrayOf(asks.map(({ holder }) => JSON.stringify(holder))),
+    arrayOf(asks.map(({ holder }) => jsonOf(holder))),
   ]
+}
+
+// Most asks of a process have the same.
+const texts = new WeakMap<Holder, string>()
+
+function jsonOf(holder: Holder): string {
+  let text = texts.get(holder)
+  if (text === undefined) texts.set(holder, (text = JSON.stringify(holder)))
+  return text
 }
 
 export function renewalValues(renewals: readonly Renewal[]): string[] {

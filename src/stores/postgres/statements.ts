@@ -290,7 +290,11 @@ function statement(step: string, text: string): Statement {
   return { name: `holdfast_${step}_${version}`, text }
 }
 
-/** An array literal: each element in quotes, whatever is in it. */
+/** An array literal: each text in quotes, whatever is in it. */
 export function arrayOf(values: readonly (string | number | boolean)[]): string {
-  return `{${values.map((value) => (typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value))).join(',')}}`
+  return `{${values.map((value) => (typeof value === 'string' ? quoted(value) : value)).join(',')}}`
+}
+
+function quoted(text: string): string {
+  return `"${/["\\]/.test(text) ? text.replace(/["\\]/g, '\\$&') : text}"`
 }
