@@ -1,4 +1,5 @@
 import type * as Holdfast from '../src/index.ts'
+import type * as Postgres from '../src/stores/postgres/index.ts'
 import type * as Sqlite from '../src/stores/sqlite/index.ts'
 
 /**
@@ -8,6 +9,7 @@ import type * as Sqlite from '../src/stores/sqlite/index.ts'
  */
 const core: string = 'holdfast'
 const sqlite: string = 'holdfast/sqlite'
+const postgres: string = 'holdfast/postgres'
 
 if (!new URL(import.meta.resolve(core)).pathname.endsWith('/dist/index.js')) {
   throw new Error(`these are not the built files: ${import.meta.resolve(core)}`)
@@ -16,3 +18,5 @@ if (!new URL(import.meta.resolve(core)).pathname.endsWith('/dist/index.js')) {
 export const holdfast: typeof Holdfast = await import(core)
 
 export const importSqlite = (): Promise<typeof Sqlite> => import(sqlite)
+
+export const importPostgres = (): Promise<typeof Postgres> => import(postgres)

@@ -1,4 +1,14 @@
-export const GROUPS = ['memory', 'sqlite', 'leases', 'heap'] as const
+import { POSTGRES } from './postgres/figures.ts'
+
+export const GROUPS = [
+  'memory',
+  'sqlite',
+  'leases',
+  'heap',
+  'postgres',
+  'postgres-plans',
+  'postgres-growth',
+] as const
 export type Group = (typeof GROUPS)[number]
 
 export type Scenario =
@@ -13,6 +23,25 @@ export type Scenario =
   | 'waiting-for-many-keys'
   | 'heap-of-held-leases'
   | 'million-keys'
+  | 'postgres-new-keys'
+  | 'postgres-known-keys'
+  | 'postgres-one-task'
+  | 'postgres-one-key'
+  | 'postgres-turns'
+  | 'postgres-plans'
+  | 'postgres-growth-known-keys'
+  | 'postgres-growth-new-keys'
+
+/** Who does the work of a scenario that several can do. */
+export type Contender =
+  | { readonly kind: 'holdfast' }
+  | {
+      readonly kind: 'plain' | 'verrou-knex' | 'verrou-kysely'
+      /** Connections at most. */
+      readonly pool: number
+      /** How long it sleeps when the key is held, before it asks again. */
+      readonly pollMs: number
+    }
 
 /**
  * One number that a scenario measures, under the name it has in the scenario's samples. Where those have
@@ -32,8 +61,17 @@ export interface Measurement {
   /** Each in a process of its own. */
   readonly rounds: number
   readonly figures: readonly Figure[]
-  /** The same work done by another library, to compare `perSecond` with. */
-  readonly peer?: { readonly scenario: Scenario; readonly name: string }
+  /** The same work done by others, to compare `perSecond` with. */
+  readonly peers?: readonly Peer[]
+  /** How many times the rate of the best of them it should be. */
+  readonly timesBest?: number
+  readonly note?: string
+}
+
+export interface Peer {
+  readonly name: string
+  readonly scenario: Scenario
+  readonly contender?: Contender
 }
 
 export const MEASUREMENTS: readonly Measurement[] = [
@@ -43,7 +81,7 @@ export const MEASUREMENTS: readonly Measurement[] = [
     title: 'One key, 50 tasks: `using` on the memory store',
     rounds: 7,
     figures: [{ name: 'perSecond', unit: 'sections/s', atLeast: 200_000 }],
-    peer: { scenario: 'one-key-async-mutex', name: 'async-mutex' },
+    peers: [{ scenario: 'one-key-async-mutex', name: 'async-mutex' }],
   },
   {
     group: 'memory',
@@ -51,7 +89,7 @@ export const MEASUREMENTS: readonly Measurement[] = [
     title: 'Distinct keys, 100 tasks: `acquire` and `release` on the memory store',
     rounds: 7,
     figures: [{ name: 'perSecond', unit: 'pairs/s', atLeast: 200_000 }],
-    peer: { scenario: 'distinct-keys-async-mutex', name: 'async-mutex' },
+    peers: [{ scenario: 'distinct-keys-async-mutex', name: 'async-mutex' }],
   },
   {
     group: 'sqlite',
@@ -114,4 +152,5 @@ export const MEASUREMENTS: readonly Measurement[] = [
       { name: 'perSecond', unit: 'pairs/s' },
     ],
   },
+  ...POSTGRES,
 ]

@@ -5,7 +5,7 @@ import { cells, HEADER, type Row } from './summary.ts'
 const FILE = new URL('../docs/benchmarks.md', import.meta.url)
 
 /** Writes down what was measured, where and how. */
-export function record(rows: readonly Row[], comparisons: readonly string[], load: number): void {
+export function record(rows: readonly Row[], notes: readonly string[], load: number): void {
   const [cpu] = cpus()
   const lines = [
     '# Benchmarks',
@@ -22,7 +22,7 @@ export function record(rows: readonly Row[], comparisons: readonly string[], loa
     '',
     ...markdown([HEADER, ...rows.map(cells)]),
     '',
-    ...comparisons.map((line) => `- ${line}`),
+    ...notes.map((line) => `- ${line}`),
     '',
     '## What is measured',
     '',
@@ -36,6 +36,17 @@ export function record(rows: readonly Row[], comparisons: readonly string[], loa
     '- **Heap.** `heapUsed` after forced collections, with 10,000 and with 20,000 of them; the difference by 10,000.',
     '- **1,000,000 keys.** After 200,000 keys to warm up; heap after forced collections, live timers of the client,',
     '  and listeners on the signal that every call was given and on the process.',
+    '- **PostgreSQL.** A server on the same machine with `fsync` and `synchronous_commit` on, for everyone; a new',
+    '  database for each round. holdfast is given a URL and opens its own pool of 4. *One statement per step* is what',
+    '  one writes by hand with `pg`: a prepared `insert … on conflict do update … where` the lease has run out, and a',
+    '  prepared `delete`; no token, no renewal, no push. The ratio is that of each round to the best of the peers.',
+    '- **PostgreSQL, one task.** In turns with two such statements on one connection, in the same process.',
+    '- **PostgreSQL, one key, 4 processes.** Each task is in again and again for 3 s; the section yields once and',
+    '  checks that it is alone in its process. Peers poll; holdfast hands a key on inside a process for up to 100 ms.',
+    '- **PostgreSQL, 20 processes.** From the release that lets the first in, when all others are in line, to the end',
+    '  of the last turn. The same processes for all rounds; the first two do not count.',
+    '- **PostgreSQL, steps and growth.** Execution time that `EXPLAIN (ANALYZE)` shows for prepared statements. Sizes',
+    '  and counts are those of `pg_stat_user_tables` with autovacuum as it comes; 500 tasks side by side.',
     '',
   ]
   writeFileSync(FILE, lines.join('\n'))

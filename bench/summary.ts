@@ -1,4 +1,4 @@
-import type { Figure, Measurement } from './figures.ts'
+import type { Figure } from './figures.ts'
 import type { Samples } from './throughput.ts'
 
 /** One figure over all rounds. */
@@ -33,10 +33,21 @@ export function summarize(title: string, figure: Figure, samples: Samples): Row 
   }
 }
 
-/** How many times as fast as the peer, at the median. */
-export function compare({ title, peer }: Measurement, own: Samples, other: Samples): string {
-  const ratio = middle(sorted(own['perSecond'] ?? [])) / middle(sorted(other['perSecond'] ?? []))
-  return `${title}: ${ratio.toFixed(2)} times the rate of ${peer?.name ?? 'the peer'}`
+/** The same work done by another. */
+export interface Rival {
+  readonly name: string
+  readonly samples: Samples
+}
+
+export function bestOf(rivals: readonly Rival[]): Rival | undefined {
+  const rate = ({ samples }: Rival): number => middle(sorted(samples['perSecond'] ?? []))
+  return rivals.toSorted((a, b) => rate(b) - rate(a))[0]
+}
+
+/** How many times as fast as the other, round by round, since both took turns. */
+export function timesTheRate(own: Samples, { samples }: Rival): number[] {
+  const rates = samples['perSecond'] ?? []
+  return (own['perSecond'] ?? []).map((rate, round) => rate / (rates[round] ?? NaN))
 }
 
 export function formatted(value: number): string {

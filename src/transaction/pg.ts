@@ -133,11 +133,12 @@ class PgSession implements Session {
       const limit = { ms: lease.remainingMs, what: 'no answer came' }
       results = await within(lease.env, limit, this.#client.query({ text: `${STILL_INSIDE}; commit` }))
     } catch (error) {
-      // COMMIT was not run. What is left is for `rollback`.
       if (isEndedInside(error)) throw endedInside(key, error)
       if (isAftermath(error)) throw (this.#failure as Error | null) ?? failedInside(key)
       const refused = isRefusal(error)
-      this.#leave(!refused || this.#broken !== null)
+      if (!refused || this.#broken !== null) this.#leave(true)
+      // If it was the question that failed, COMMIT was not run, and the rest is for `rollback`.
+      else if (isIdle(this.#client)) this.#leave(false)
       throw refused ? error : unknownOutcome(key, error)
     }
     this.#leave(false)
@@ -205,6 +206,11 @@ class PgSession implements Session {
 function isLoss(error: unknown): error is Error {
   if (isFarewell(error) || isCutOff(error)) return true
   return error instanceof Error && /^Connection terminated|is not queryable$/.test(error.message)
+}
+
+/** Whether it is outside of any transaction. False of an older `pg`, which does not tell. */
+function isIdle(client: PgClient): boolean {
+  return (client as { getTransactionStatus?: () => unknown }).getTransactionStatus?.() === 'I'
 }
 
 /** Of a query: its text, or an object that has one. */

@@ -101,7 +101,10 @@ describe('the table in PostgreSQL', () => {
     await pool.query('drop table holdfast_fence')
     const client = await begun(pool)
     await expect(guard.check(client, 'r', 5n)).rejects.toThrow(
-      expect.objectContaining({ code: 'INVALID_OPTION', cause: expect.objectContaining({ code: '42P01' }) }),
+      expect.objectContaining({
+        code: 'STORE_UNAVAILABLE',
+        cause: expect.objectContaining({ code: '42P01' }),
+      }),
     )
     await client.query('rollback')
     await client.query('begin')
@@ -109,14 +112,17 @@ describe('the table in PostgreSQL', () => {
     await client.query('commit')
     client.release()
     await pool.query('drop table holdfast_fence')
-    await expect(guard.highest('r')).rejects.toThrow(INVALID)
+    await expect(guard.highest('r')).rejects.toThrow(UNAVAILABLE)
     expect(await guard.highest('r')).toBeNull()
   })
 
   it('is left to others with create: false, and the error quotes what makes it', async () => {
     const pool = poolOf()
     const guard = fence(pool, { create: false })
-    const missing = expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(DDL) })
+    const missing = expect.objectContaining({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining(DDL),
+    })
     const client = await begun(pool)
     for (const call of [
       () => guard.open(),
@@ -159,16 +165,25 @@ describe('the table in PostgreSQL', () => {
     await admin.query(`create role ${role} login`)
     onTestFinished(() => admin.query(`drop owned by ${role}; drop role ${role}`).then(() => undefined))
     const pool = poolOf({ user: role, connectionString: url.replace(/\/\/[^@]*@/, `//${role}@`) })
-    const guard = fence(pool)
-    const refused = expect.objectContaining({
-      code: 'INVALID_OPTION',
-      message: expect.stringContaining(DDL),
-      cause: expect.objectContaining({ code: '42501' }),
-    })
-    await expect(guard.open()).rejects.toThrow(refused)
-    await admin.query(DDL)
-    await expect(guard.open()).rejects.toThrow(refused)
-    await admin.query(`grant select, insert, update, delete on holdfast_fence to ${role}`)
+    const schema = 'guards'
+    const guard = fence(pool, { schema })
+    const ddl = fenceSql({ dialect: 'postgres', schema })
+    const grants = 'usage on the schema "guards", and select, insert, update and delete on the table'
+    const expectRefusal = async (...parts: string[]): Promise<void> => {
+      const error = (await guard.open().catch((reason: unknown) => reason)) as Error
+      expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', cause: { code: '42501' } })
+      for (const part of [...parts, grants]) expect(error.message).toContain(part)
+    }
+    const creating = 'is missing, and this user may not create it (permission denied for'
+    const using = 'this user may not use the table "guards"."holdfast_fence" (permission denied for'
+    await expectRefusal(creating, ddl)
+    await admin.query('create schema guards')
+    await expectRefusal(`${using} schema guards`)
+    await admin.query(`grant usage on schema guards to ${role}`)
+    await expectRefusal(`${creating} schema guards`, ddl)
+    await admin.query(ddl)
+    await expectRefusal(`${using} table holdfast_fence`)
+    await admin.query(`grant select, insert, update, delete on guards.holdfast_fence to ${role}`)
     await guard.open()
     const client = await begun(pool)
     await guard.check(client, 'r', 5n)
@@ -196,6 +211,15 @@ describe('a check that protects nothing', () => {
 })
 
 describe('a database that is not to be had', () => {
+  it('a client that was never connected is refused at once', async () => {
+    await expect(fence(new pg.Client({ connectionString: url })).open()).rejects.toThrow(
+      expect.objectContaining({
+        code: 'INVALID_OPTION',
+        message: expect.stringMatching(/connect\(\) first/),
+      }),
+    )
+  })
+
   it('is STORE_UNAVAILABLE with its cause, and the next call works when it is back', async () => {
     const nowhere = fence(
       poolOf({ connectionString: `postgres://postgres@127.0.0.1:${await freePort()}/none` }),
@@ -221,7 +245,6 @@ describe('a database that is not to be had', () => {
       onTestFinished(() => proxy.close())
       target.port = String(proxy.port)
       const pool = poolOf({ connectionString: target.href })
-      pool.on('error', () => undefined)
       const guard = fence(pool)
       await guard.open()
       const admin = await begun(poolOf())

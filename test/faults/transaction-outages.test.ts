@@ -6,8 +6,14 @@ import { tcpProxy, type TcpProxy } from '../servers/tcp-proxy.ts'
 import { atEnd, drivers, heldKeys, memoryLocks, observe, until } from '../support/transaction-stage.ts'
 import type { Opened, Tx } from '../support/transaction-drivers.ts'
 
-/** The news of a session that was ended comes in the words of the server, of the driver or of the network. */
-const CUT_OFF = /connection|terminat|ECONNRESET|EPIPE/i
+/** The cause is in the words of the server, of the driver or of the network. There was no pause to blame. */
+const LOST = {
+  code: 'STORE_UNAVAILABLE',
+  key: 'key',
+  outcomeUnknown: false,
+  message: expect.stringMatching(/was lost before COMMIT, so nothing is stored: (?!.*pause)/),
+  cause: expect.any(Error),
+}
 
 const url = await freshDatabase()
 const observer = await observe(url)
@@ -156,7 +162,7 @@ describe.each(drivers)('on $name', (driver) => {
       await terminate(await backendOf(tx))
       await tx.run('insert into t values (2)')
     })
-    await expect(call).rejects.toThrow(CUT_OFF)
+    await expect(call).rejects.toMatchObject(LOST)
     expect(await rows()).toEqual([])
     expect(await heldKeys(locks)).toEqual([])
     if (driver.pooled) await expectToWork(opened)
@@ -177,22 +183,35 @@ describe.each(drivers)('on $name', (driver) => {
       await Promise.all([again.catch((error: unknown) => errors.push(error)), terminate(pid)])
       await again
     })
-    await expect(call).rejects.toThrow(CUT_OFF)
+    await expect(call).rejects.toMatchObject(LOST)
     expect(errors).toHaveLength(2)
     expect(await rows()).toEqual([])
     expect(await heldKeys(locks)).toEqual([])
     if (driver.pooled) await expectToWork(opened)
   })
 
-  it("a session that is ended during a statement: the function's error is the driver's", async () => {
+  it("a session that is ended during a statement, and the function's error is the driver's: nothing is stored", async () => {
     const locks = memoryLocks()
     const opened = await driver.open(url)
     const call = opened.transaction(locks, 'key', async (tx) => {
       const pid = await backendOf(tx)
       await Promise.all([tx.run('select pg_sleep(100)'), terminate(pid)])
     })
-    await expect(call).rejects.toThrow(CUT_OFF)
+    await expect(call).rejects.toMatchObject(LOST)
     expect(await heldKeys(locks)).toEqual([])
+    if (driver.pooled) await expectToWork(opened)
+  })
+
+  it('a session that is ended: another error of the function is passed on as it is', async () => {
+    const opened = await driver.open(url)
+    // As of a call to another service.
+    const own = Object.assign(new Error('own'), { code: 'ECONNRESET' })
+    const call = opened.transaction(memoryLocks(), 'key', async (tx) => {
+      await terminate(await backendOf(tx))
+      await untilRefused(tx)
+      throw own
+    })
+    await expect(call).rejects.toBe(own)
     if (driver.pooled) await expectToWork(opened)
   })
 
@@ -311,15 +330,35 @@ describe('a server that cannot be reached', () => {
     expect(await heldKeys(locks)).toEqual([])
   })
 
-  it('a client that was never connected: given up, and it cannot begin later', async () => {
-    const locks = memoryLocks()
-    const client = new pg.Client({ connectionString: url })
-    const call = locks.transaction('key', client, () => 1, { lease: 900, fence: false })
-    await expect(call).rejects.toMatchObject({
-      code: 'STORE_UNAVAILABLE',
-      message: expect.stringMatching(/is the client connected/),
+  it('or a database that is not there is told without a word about the table of the guard', async () => {
+    const absent = new URL(url)
+    absent.pathname = '/absent'
+    for (const [target, code] of [
+      [nowhere, 'ECONNREFUSED'],
+      [absent.href, '3D000'],
+    ] as const) {
+      const locks = memoryLocks()
+      const pool = new pg.Pool({ connectionString: target })
+      const sql = postgres(target)
+      atEnd(() => Promise.all([pool.end(), sql.end({ timeout: 0 })]))
+      for (const call of [locks.transaction('key', pool, () => 1), locks.transaction('key', sql, () => 1)]) {
+        const error = (await call.catch((reason: unknown) => reason)) as Error
+        expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', key: 'key', cause: { code } })
+        expect(error.message).toMatch(/could not begin, nothing was done: /)
+        expect(error.message).toContain(code)
+        expect(error.message).not.toMatch(/fence/)
+      }
+      expect(await heldKeys(locks)).toEqual([])
+    }
+  })
+
+  it('a client whose connect() failed is refused at the call', async () => {
+    const client = new pg.Client({ connectionString: nowhere })
+    await client.connect().catch(() => undefined)
+    await expect(memoryLocks().transaction('key', client, () => 1)).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringMatching(/the client is not connected/),
     })
-    expect(await heldKeys(locks)).toEqual([])
   })
 })
 

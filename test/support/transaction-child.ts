@@ -50,7 +50,7 @@ function freezeAtCommit(): void {
   const client = pg.Client.prototype as unknown as { query(...args: unknown[]): unknown }
   const { query } = client
   client.query = function (...args) {
-    if ((args[0] as { text?: string }).text === 'commit') {
+    if ((args[0] as { text?: string }).text?.endsWith('commit')) {
       process.send?.('inside')
       process.kill(process.pid, 'SIGSTOP')
     }

@@ -97,8 +97,9 @@ describe('bad input to a guard', () => {
     ['a\u0000b', /^resource .*control character/],
     ['\ud800', /^resource .*surrogate/],
     ['lock key'.repeat(65), /^resource "lock key/],
-    [{ key: 'stock:7' }, /a resource must be a string.*"stock:7"/],
-  ])('resource %j is refused by the rule for keys, as a resource', (resource, message) => {
+    [{ key: 'stock:7' }, /a resource must be a string.*its key is "stock:7"/],
+    [{ key: 'stock:7', token: 7n }, /not a lease; the resource comes first, then the lease/],
+  ])('resource %o is refused by the rule for keys, as a resource', (resource, message) => {
     for (const call of [
       () => guard.check(resource as string, 5n),
       () => guard.highest(resource as string),

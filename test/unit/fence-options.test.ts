@@ -20,6 +20,27 @@ describe('fence', () => {
     expect(() => fence(pool, options as FenceOptions)).toThrow(INVALID)
   })
 
+  it('names itself once when it refuses', () => {
+    expect(() => fence(pool, { tabel: 'x' } as object)).toThrow(/^fence: unknown option 'tabel'/)
+    expect(() => fenceSql({ tabel: 'x' } as never)).toThrow(/^fenceSql: unknown option 'tabel'/)
+  })
+
+  it('gives whole statements to those who create tables, with the schema if it is one of their own', () => {
+    for (const dialect of ['postgres', 'sqlite'] as const)
+      expect(fenceSql({ dialect })).toMatch(/^create table [^;]+;$/)
+    expect(fenceSql({ dialect: 'postgres', schema: 'public' })).not.toMatch(/create schema/)
+    expect(fenceSql({ dialect: 'postgres', schema: 'app' })).toMatch(
+      /^create schema if not exists "app";\ncreate table if not exists "app"\."holdfast_fence" [^;]+;$/,
+    )
+  })
+
+  it('makes a pool that nobody listens to safe to leave idle, by one listener', () => {
+    const own = new Pool({ connectionString: nobody })
+    for (let i = 0; i < 3; i += 1) fence(own)
+    expect(own.listenerCount('error')).toBe(1)
+    expect(() => own.emit('error', new Error('an idle connection broke'))).not.toThrow()
+  })
+
   it.each(['', '1table', 'a b', 'a"b', "a'; drop table x; --", 'a.b', 'ä', 'x'.repeat(64), 7, null, '$$'])(
     'refuses %j as the name of a table or a schema',
     (name) => {

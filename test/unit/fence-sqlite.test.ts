@@ -187,7 +187,7 @@ describe('the table in SQLite', () => {
   it('is left to others with create: false, and the error quotes what makes it', async () => {
     const modest = fence(db, { create: false })
     const missing = expect.objectContaining({
-      code: 'INVALID_OPTION',
+      code: 'STORE_UNAVAILABLE',
       message: expect.stringContaining(fenceSql({ dialect: 'sqlite' })),
       cause: expect.anything(),
     })

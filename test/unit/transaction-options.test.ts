@@ -1,3 +1,4 @@
+import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
 import { world } from './support/world.ts'
 
@@ -47,6 +48,26 @@ describe('transaction refuses at the call, before it locks', () => {
     await expect(locks.transaction('', manager, () => 1)).rejects.toMatchObject({ code: 'INVALID_LOCK_KEY' })
     const call = locks.transaction('key', manager, undefined as never)
     await expect(call).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    expect(store.calls).toEqual([])
+  })
+
+  it('the options before the function, as using takes them', async () => {
+    const { locks, store } = world()
+    const call = locks.transaction('key', manager, { wait: 0 } as never, (() => 1) as never)
+    await expect(call).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringMatching(/the function comes third .*transaction\(key, db, fn, options\)/),
+    })
+    expect(store.calls).toEqual([])
+  })
+
+  it('a client of pg that was never connected', async () => {
+    const { locks, store } = world()
+    const call = locks.transaction('key', new Client(), () => 1)
+    await expect(call).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringMatching(/the client is not connected; await its connect\(\) first/),
+    })
     expect(store.calls).toEqual([])
   })
 

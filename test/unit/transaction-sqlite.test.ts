@@ -59,6 +59,21 @@ describe('a transaction in SQLite', () => {
     expect(rows()).toEqual([2])
   })
 
+  it.each(['commit', 'rollback'])('that its function ends by %s is no success', async (end) => {
+    const { locks, store, db } = stage()
+    const call = locks.transaction('key', db, (tx) => {
+      insert(tx, 1)
+      tx.exec(end)
+    })
+    await expect(call).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      key: 'key',
+      message: expect.stringMatching(/no longer there.*Return to commit, throw to roll back/),
+    })
+    expect(await store.heldKeys()).toEqual([])
+    await locks.transaction('key', db, (tx) => insert(tx, 2))
+  })
+
   it('takes a guard of the user', async () => {
     const { locks, db } = stage()
     const guard = fence(db, { table: 'theirs' })

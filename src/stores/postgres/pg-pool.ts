@@ -1,6 +1,6 @@
 import { isInTransaction, type PgPool, type PgPoolClient } from '../../databases/pg.ts'
 import { type Database, type Ears, LIMIT_MS, type Listening, type Query } from './database.ts'
-import { insideTransaction, isLost, TimedOut } from './failures.ts'
+import { insideTransaction, isLost } from './failures.ts'
 import { within } from './limit.ts'
 import { listenOn, type OwnPgClient } from './pg-listening.ts'
 import type { Row } from './records.ts'
@@ -13,7 +13,6 @@ interface Kin {
 }
 
 const ignore = (): void => {}
-const LINGER_MS = 10_000
 const MAX_TRIES = 3
 
 /**
@@ -74,15 +73,17 @@ export class PgPoolDatabase implements Database {
       client.removeListener('error', ignore)
       client.release(destroy)
     }
-    const outcome = work(client)
     let result: T
     try {
       const left = Math.max(1, until - performance.now())
-      result = await within(outcome, () => `the server did not answer within ${LIMIT_MS} ms`, undefined, left)
+      result = await within(
+        work(client),
+        () => `the server did not answer within ${LIMIT_MS} ms`,
+        undefined,
+        left,
+      )
     } catch (error) {
-      // Our own pool has a statement_timeout: nothing goes on at the server for long.
-      if (error instanceof TimedOut && !this.#end) linger(outcome, giveBack)
-      else giveBack(isLost(error))
+      giveBack(isLost(error))
       throw error
     }
     const inside = isInTransaction(client)
@@ -114,19 +115,4 @@ export class PgPoolDatabase implements Database {
           `${options.max} of them; make the pool larger, or give the store a pool of its own`
       : `the pool gave no connection within ${LIMIT_MS} ms (${counts})`
   }
-}
-
-/**
- * To close a connection does not end what the server does for it, such as waiting for the table. So the place of one
- * that hangs stays taken for a while, or each new try would leave one more behind at the server.
- */
-function linger(outcome: Promise<unknown>, giveBack: (destroy: boolean) => void): void {
-  let over = false
-  const end = (): void => {
-    clearTimeout(timer)
-    if (!over) giveBack(true)
-    over = true
-  }
-  const timer = setTimeout(end, LINGER_MS).unref()
-  outcome.then(end, end)
 }

@@ -1,0 +1,125 @@
+import type { Measurement, Peer, Scenario } from '../figures.ts'
+
+const POOLS = [10, 4]
+const NAMES = {
+  plain: 'one statement per step',
+  'verrou-knex': 'verrou (Knex)',
+  'verrou-kysely': 'verrou (Kysely)',
+}
+
+export const POSTGRES: readonly Measurement[] = [
+  {
+    group: 'postgres',
+    scenario: 'postgres-new-keys',
+    title: 'PostgreSQL, 100 tasks, each key is new: `acquire` and `release`',
+    rounds: 3,
+    figures: [{ name: 'perSecond', unit: 'pairs/s' }],
+    peers: distinctKeys('postgres-new-keys'),
+    timesBest: 10,
+  },
+  {
+    group: 'postgres',
+    scenario: 'postgres-known-keys',
+    title: 'PostgreSQL, 100 tasks, 10,000 keys that come again: `acquire` and `release`',
+    rounds: 3,
+    figures: [{ name: 'perSecond', unit: 'pairs/s' }],
+    peers: distinctKeys('postgres-known-keys'),
+    timesBest: 10,
+    note: 'syncguard, which keeps locks in PostgreSQL too, could not be installed and is not among the peers',
+  },
+  {
+    group: 'postgres',
+    scenario: 'postgres-one-task',
+    title: 'PostgreSQL, one task: `acquire` and `release`',
+    rounds: 5,
+    figures: [
+      { name: 'pairMs', unit: 'ms' },
+      { name: 'rawMs', unit: 'ms for two raw round trips' },
+      { name: 'timesRaw', unit: '× two raw round trips', atMost: 1.15 },
+    ],
+  },
+  {
+    group: 'postgres',
+    scenario: 'postgres-one-key',
+    title: 'PostgreSQL, one key, 4 processes with 10 tasks each',
+    rounds: 3,
+    figures: [
+      { name: 'perSecond', unit: 'sections/s' },
+      { name: 'leastShare', unit: '% of them in the process that had fewest' },
+    ],
+    peers: [10, 25].flatMap((pollMs) => [
+      peer('postgres-one-key', 'plain', 10, pollMs),
+      peer('postgres-one-key', 'verrou-knex', 10, pollMs),
+      peer('postgres-one-key', 'verrou-kysely', 10, pollMs),
+    ]),
+    timesBest: 5,
+  },
+  {
+    group: 'postgres',
+    scenario: 'postgres-turns',
+    title: 'PostgreSQL, 20 processes wait for one key, each has it for 25 ms',
+    rounds: 1,
+    figures: [
+      { name: 'allMs', unit: 'ms for all turns', atMost: 550 },
+      { name: 'betweenMs', unit: 'ms between two turns' },
+    ],
+  },
+  {
+    group: 'postgres-plans',
+    scenario: 'postgres-plans',
+    title: 'PostgreSQL, what the server needs for a step, with 100,000 records',
+    rounds: 1,
+    figures: ['acquire', 'renew', 'release'].flatMap((step) =>
+      [1, 100].map((keys) => ({
+        name: `${step}${keys}`,
+        unit: `ms to ${step} ${keys === 1 ? 'a key' : `${keys} keys`}`,
+      })),
+    ),
+  },
+  {
+    group: 'postgres-growth',
+    scenario: 'postgres-growth-known-keys',
+    title: 'PostgreSQL, 1,000,000 locks on 10,000 keys that come again',
+    rounds: 1,
+    figures: [
+      { name: 'perSecond', unit: 'pairs/s' },
+      { name: 'tableMiB', unit: 'MiB of table' },
+      { name: 'indexMiB', unit: 'MiB of index' },
+      { name: 'hotPercent', unit: '% of updates were HOT' },
+      { name: 'deadRows', unit: 'dead rows' },
+      { name: 'vacuums', unit: 'runs of autovacuum' },
+    ],
+  },
+  {
+    group: 'postgres-growth',
+    scenario: 'postgres-growth-new-keys',
+    title: 'PostgreSQL, 1,000,000 locks on as many keys',
+    rounds: 1,
+    figures: [
+      { name: 'perSecond', unit: 'pairs/s' },
+      { name: 'tableMiB', unit: 'MiB of table while records are kept' },
+      { name: 'indexMiB', unit: 'MiB of index while records are kept' },
+      { name: 'hotPercent', unit: '% of updates were HOT' },
+      { name: 'sweepMs', unit: 'ms to sweep them' },
+      { name: 'longestSweepMs', unit: 'ms for the longest statement of it' },
+      { name: 'sweptMiB', unit: 'MiB of table and index after the sweep and a vacuum' },
+    ],
+  },
+]
+
+function distinctKeys(scenario: Scenario): Peer[] {
+  return POOLS.flatMap((pool) => [
+    peer(scenario, 'plain', pool),
+    peer(scenario, 'verrou-knex', pool),
+    peer(scenario, 'verrou-kysely', pool),
+  ])
+}
+
+function peer(scenario: Scenario, kind: keyof typeof NAMES, pool: number, pollMs?: number): Peer {
+  const polls = pollMs === undefined ? '' : `, asks every ${pollMs} ms`
+  return {
+    name: `${NAMES[kind]}, pool of ${pool}${polls}`,
+    scenario,
+    contender: { kind, pool, pollMs: pollMs ?? 10 },
+  }
+}

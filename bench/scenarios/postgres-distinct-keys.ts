@@ -1,0 +1,34 @@
+import type { Contender } from '../figures.ts'
+import { open } from '../postgres/contenders.ts'
+import { withDatabase } from '../postgres/database.ts'
+import { type Samples, throughput } from '../throughput.ts'
+
+const TASKS = 100
+/** Enough for a few seconds each. */
+const PAIRS = 60_000
+const PAIRS_OF_PEERS = 4_000
+
+/** Keys come again after this many, when nobody has them any more. */
+const KEYS = 10_000
+
+/** Each key is new: what is kept of it, or deleted, counts too. */
+export function newKeys(contender: Contender): Promise<Samples> {
+  return measure(contender, (i) => `key ${i}`)
+}
+
+export function knownKeys(contender: Contender): Promise<Samples> {
+  return measure(contender, (i) => `key ${i % KEYS}`)
+}
+
+async function measure(contender: Contender, keyOf: (i: number) => string): Promise<Samples> {
+  return withDatabase(async (url) => {
+    const opened = await open(contender, url)
+    const pairs = contender.kind === 'holdfast' ? PAIRS : PAIRS_OF_PEERS
+    const samples = await throughput(TASKS, pairs, async (i) => {
+      const unlock = await opened.lock(keyOf(i))
+      await unlock()
+    })
+    await opened.close()
+    return samples
+  })
+}

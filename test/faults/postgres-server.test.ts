@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest'
+import { startPostgres } from '../servers/postgres.ts'
+import {
+  atEnd,
+  atLast,
+  failureOf,
+  locksOn,
+  observe,
+  poolOn,
+  storeOn,
+  until,
+} from '../support/postgres-stage.ts'
+
+const server = await startPostgres()
+atLast(() => server.stop())
+const query = observe(server.url)
+
+/** When the lease ends by the server's clock, in ms since 1970; it is also the clock of this machine. */
+async function endOf(key: string): Promise<number> {
+  const [row] = await query(
+    'select extract(epoch from expires_at) * 1000 as ms from holdfast_locks where key = $1',
+    key,
+  )
+  return Number(row?.ms)
+}
+
+describe.each(['restart -m immediate', 'kill -9'])('PostgreSQL after %s', (how) => {
+  it('G3 still has what it granted: the lease goes on, nobody else gets in, and tokens rise', async () => {
+    const [locks, others] = [locksOn(server.url, { lease: '20s' }), locksOn(server.url)]
+    const key = `kept after ${how}`
+    const lease = await locks.acquire(key)
+    // Granted just before the crash: what is not durable would be gone.
+    const leases = await Promise.all([1, 2, 3].map((i) => locks.acquire(`${key} ${i}`)))
+    if (how === 'kill -9') {
+      await server.kill()
+      await server.start()
+    } else {
+      await server.restart('immediate')
+    }
+    for (const each of [lease, ...leases]) {
+      const record = await others.inspect(each.key)
+      expect(BigInt(record?.grant ?? 0) * 1024n).toBe(each.token)
+    }
+    expect(await others.tryAcquire(key)).toBeNull()
+    // Not by a renewal that is due: now.
+    await lease.extend()
+    expect(lease.held).toBe(true)
+    expect(await lease.release()).toBe(true)
+    const next = await others.acquire(key)
+    expect(next.token).toBeGreaterThan(lease.token)
+  })
+})
+
+describe('PostgreSQL that is restarted while locks are held', () => {
+  it('G7 renewals go on by themselves when it is back, and waiters get their turn', async () => {
+    const [locks, others] = [locksOn(server.url, { lease: '6s' }), locksOn(server.url)]
+    const lease = await locks.acquire('renewed')
+    const turn = others.acquire('renewed', { wait: '50s' })
+    await until('the waiter', async () => (await locks.inspect('renewed'))?.wanted)
+    await server.restart('immediate')
+    const { renewals } = locks.stats()
+    await until('a renewal', () => locks.stats().renewals > renewals)
+    expect(lease.held).toBe(true)
+    expect(lease.signal.aborted).toBe(false)
+    await lease.release()
+    expect((await turn).token).toBeGreaterThan(lease.token)
+  })
+})
+
+describe.each(['a URL', 'a pool'])('on %s, PostgreSQL that stands still', (what) => {
+  it('G2 the signal comes before the lease ends, G7 calls fail in time, and work once it goes on', async () => {
+    const db = what === 'a URL' ? server.url : poolOn(server.url)
+    const locks = locksOn(storeOn(db), { lease: '1500ms' })
+    const key = `still for ${what}`
+    const lease = await locks.acquire(key)
+    let abortedAt = Infinity
+    lease.signal.addEventListener('abort', () => (abortedAt = Date.now()))
+    const end = await endOf(key)
+    await server.pause()
+    atEnd(() => server.resume())
+    expect(locks.stats().renewals).toBe(0)
+
+    // Within the wait and the limit of one call.
+    const start = performance.now()
+    const call = failureOf(locks.acquire('other', { wait: '1s' }))
+    const attempt = failureOf(locks.tryAcquire('another'))
+    await until('the signal', () => lease.signal.aborted)
+    expect(lease.held).toBe(false)
+    expect(lease.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
+    expect(abortedAt).toBeLessThan(end)
+    expect(await call).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(performance.now() - start).toBeLessThan(4500)
+    expect(await attempt).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringMatching(/did not answer within|gave no connection|no answer came/),
+      cause: expect.any(Error),
+    })
+    expect(performance.now() - start).toBeLessThan(4500)
+
+    server.resume()
+    const next = await locks.acquire(key, { wait: '20s' })
+    expect(next.token).toBeGreaterThan(lease.token)
+    expect(await locks.tryAcquire('other')).not.toBeNull()
+  })
+})

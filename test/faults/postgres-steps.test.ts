@@ -1,0 +1,231 @@
+import type { EventEmitter } from 'node:events'
+import pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import type { Ask, Store } from '../../src/store.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { askValues } from '../../src/stores/postgres/records.ts'
+import { DEFAULT_NAMES } from '../../src/stores/postgres/schema.ts'
+import { statementsFor } from '../../src/stores/postgres/statements.ts'
+import { Sweep } from '../../src/stores/postgres/sweep.ts'
+import { freshDatabase } from '../servers/shared-postgres.ts'
+import { askFor, atEnd, grantOf, observe, poolOn, storeOn, until } from '../support/postgres-stage.ts'
+
+const url = await freshDatabase()
+const query = observe(url)
+const HOUR_MS = 3_600_000
+
+// Some of the tests are inside a transaction when they first ask.
+const opener = postgresStore(url)
+await opener.open()
+await opener.close()
+
+async function session(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  atEnd(() => client.end())
+  return client
+}
+
+/** Inside a transaction, where the store itself refuses to. */
+async function grantIn(client: pg.Client, ask: Ask): Promise<number> {
+  const { text } = statementsFor(DEFAULT_NAMES).acquire
+  const { rows } = await client.query(text, [...askValues([ask]), null, '{}'])
+  return Number(rows[0].grant_number)
+}
+
+/** Whether a statement of another session waits for a lock. */
+async function someoneWaits(): Promise<boolean> {
+  const rows = await query(
+    "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  )
+  return rows.length > 0
+}
+
+describe('two steps on one key at the same time', () => {
+  it('G5 a release waits for the ask that came before it, and undoes it', async () => {
+    const client = await session()
+    const store = storeOn(url)
+    await grantOf(store, askFor('key', { leaseMs: 1 }))
+    await until('the end of that', async () => (await store.list({ limit: 1 })).locks.length === 0)
+    await client.query('begin')
+    const ask = askFor('key')
+    await grantIn(client, ask)
+    const release = store.release([ask])
+    await until('the release to wait', someoneWaits)
+    await client.query('commit')
+    expect(await release).toMatchObject([{ released: true }])
+    expect((await store.list({ limit: 1 })).locks).toEqual([])
+  })
+
+  it('G1 G11 an ask that had to wait is judged by the clock after the wait, not before it', async () => {
+    const client = await session()
+    const store = storeOn(url)
+    const held = askFor('late', { leaseMs: 400 })
+    await grantOf(store, held)
+    await client.query('begin')
+    await client.query(
+      "update holdfast_locks set expires_at = clock_timestamp() + interval '400 ms' where key = 'late'",
+    )
+    const ask = store.acquire([askFor('late')])
+    await until('the ask to wait', someoneWaits)
+    // Its lease runs out while the ask waits for the row.
+    await until('the end of the lease', async () => {
+      const { rows } = await client.query(
+        "select expires_at < clock_timestamp() as over from holdfast_locks where key = 'late'",
+      )
+      return rows[0].over
+    })
+    await client.query('commit')
+    expect(await ask).toMatchObject([{ granted: true, previous: held.holder }])
+  })
+
+  it('G3 an ask whose number was drawn before it had to wait still gets a higher one', async () => {
+    const client = await session()
+    const store = storeOn(url)
+    const first = askFor('drawn')
+    // The first of its key: the row is not there yet for the other.
+    await client.query('begin')
+    const grant = await grantIn(client, first)
+    const second = askFor('drawn')
+    const waiting = grantOf(store, second)
+    await until('the second ask to wait', someoneWaits)
+    await client.query(
+      `update holdfast_locks set owner = null, expires_at = clock_timestamp(), grant_number = grant_number + 60000000
+        where key = 'drawn'`,
+    )
+    await client.query('commit')
+    expect(await waiting).toBe(grant + 60_000_001)
+  })
+
+  it("batches in opposite order never stand in each other's way", async () => {
+    const keys = Array.from({ length: 60 }, (_, i) => `row ${i}`)
+    // A deadlock would be tried again inside the step, and nobody would know.
+    const refusals: unknown[] = []
+    const stores = [1, 2, 3, 4].map(() => {
+      const pool = poolOn(url, { max: 2 })
+      pool.on('connect', (client) => {
+        const { connection } = client as unknown as { connection: EventEmitter }
+        connection.on('errorMessage', ({ code }: { code: string }) => refusals.push(code))
+      })
+      return storeOn(pool, { listen: false })
+    })
+    const churn = async (store: Store, order: readonly string[]): Promise<void> => {
+      for (let round = 0; round < 40; round += 1) {
+        const asks = order.map((key) => askFor(key))
+        await Promise.all([store.acquire(asks), store.renew(asks), store.release(asks)])
+        await store.release(asks)
+      }
+    }
+    await Promise.all(stores.map((store, i) => churn(store, i % 2 ? [...keys].reverse() : keys)))
+    expect(refusals).toEqual([])
+  })
+})
+
+it('a client of pg is asked one thing after the other, which its next version will insist on', async () => {
+  const client = await session()
+  const send = client.query.bind(client) as (query: unknown) => Promise<unknown>
+  let underWay = 0
+  let most = 0
+  Object.assign(client, {
+    query(one: unknown) {
+      underWay += 1
+      most = Math.max(most, underWay)
+      return send(one).finally(() => (underWay -= 1))
+    },
+  })
+  const store = storeOn(client)
+  const asks = Array.from({ length: 20 }, (_, i) => askFor(`turn ${i}`))
+  await Promise.all(asks.map((ask) => grantOf(store, ask)))
+  await Promise.all(asks.map((ask) => store.release([ask])))
+  expect(most).toBe(1)
+})
+
+describe('the sweep of records that have been free for long', () => {
+  const statement = statementsFor(DEFAULT_NAMES).sweep.text
+
+  /** One walk through the table, as a process makes it, with few records at a time. */
+  async function walk(): Promise<number> {
+    let steps = 0
+    let ended = false
+    const sweep = new Sweep(1, async (after) => {
+      steps += 1
+      const [row] = await query(statement, after, '7', String(HOUR_MS))
+      ended = !row
+      return row ? String(row.max) : null
+    })
+    await until('the walk', () => {
+      if (steps === 0) sweep.poke()
+      return ended
+    })
+    await sweep.stop()
+    return steps
+  }
+
+  async function keysLeft(): Promise<unknown[]> {
+    return (await query('select key from holdfast_locks order by key')).map(({ key }) => key)
+  }
+
+  it('G3 removes them in small steps, by several at once, and nothing else; tokens rise after it', async () => {
+    const store = storeOn(url)
+    await query('truncate holdfast_locks')
+    const old = Array.from({ length: 30 }, (_, i) => askFor(`old ${i}`))
+    const rest = ['ahead', 'expired', 'fresh', 'held', 'locked', 'recent'].map((key) => askFor(key))
+    const grants = (await store.acquire([...old, ...rest])) as readonly { grant: number }[]
+    await store.release([...old, ...rest.filter(({ key }) => key !== 'held' && key !== 'expired')])
+    const age = (keys: string, hours: number): Promise<unknown> =>
+      query(
+        `update holdfast_locks set expires_at = expires_at - $1 * interval '1 h',
+          grant_number = grant_number - $1 * 3600000000 where ${keys}`,
+        hours,
+      )
+    await age("key like 'old %' or key in ('ahead', 'expired', 'locked')", 3)
+    await age("key = 'recent'", 0.9)
+    // Of a server whose clock was ahead, for one.
+    await query("update holdfast_locks set grant_number = grant_number + 7200000000 * 3 where key = 'ahead'")
+    // Held for longer than records are kept.
+    await query("update holdfast_locks set grant_number = grant_number - 10 * 3600000000 where key = 'held'")
+    const blocker = await session()
+    await blocker.query("begin; select 1 from holdfast_locks where key = 'locked' for update")
+
+    const steps = await Promise.all([walk(), walk(), walk(), walk()])
+    expect(Math.min(...steps)).toBeGreaterThan(1)
+    expect(await keysLeft()).toEqual(['ahead', 'fresh', 'held', 'locked', 'recent'])
+    await blocker.query('rollback')
+    await walk()
+    expect(await keysLeft()).toEqual(['ahead', 'fresh', 'held', 'recent'])
+
+    const [ahead] = await query("select grant_number from holdfast_locks where key = 'ahead'")
+    expect(await grantOf(store, askFor('ahead'))).toBe(Number(ahead?.grant_number) + 1)
+    for (const [i, { key }] of old.entries()) {
+      expect(await grantOf(store, askFor(key))).toBeGreaterThan(grants[i]?.grant ?? Infinity)
+    }
+  })
+
+  it('G1 G3 while keys are in use: nobody loses one, and every token is higher than the last', async () => {
+    const store = storeOn(url)
+    const highest = new Map<string, number>()
+    let over = false
+    const use = Promise.all(
+      Array.from({ length: 8 }, async (_, i) => {
+        const key = `used ${i}`
+        while (!over) {
+          const ask = askFor(key)
+          const grant = await grantOf(store, ask)
+          expect(grant).toBeGreaterThan(highest.get(key) ?? 0)
+          highest.set(key, grant)
+          expect(await store.release([ask])).toMatchObject([{ released: true }])
+          // Free for an hour, as far as the sweep can tell.
+          await query(
+            `update holdfast_locks set expires_at = expires_at - interval '2 h',
+              grant_number = grant_number - 7200000000 where key = $1 and owner is null`,
+            key,
+          )
+        }
+      }),
+    )
+    for (let i = 0; i < 20; i += 1) await Promise.all([walk(), walk()])
+    over = true
+    await use
+    expect(highest.size).toBe(8)
+  })
+})

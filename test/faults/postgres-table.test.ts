@@ -1,0 +1,136 @@
+import pg from 'pg'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { postgresSql } from '../../src/stores/postgres/index.ts'
+import { createScript } from '../../src/stores/postgres/schema.ts'
+import { freshDatabase } from '../servers/shared-postgres.ts'
+import { everyClient } from '../support/postgres-drivers.ts'
+import { askFor, failureOf, grantOf, locksOn, observe, storeOn, until } from '../support/postgres-stage.ts'
+
+const url = await freshDatabase()
+const query = observe(url)
+
+beforeEach(() => query('drop table if exists holdfast_locks'))
+
+describe.each(everyClient)('the table of $name', (client) => {
+  it('G3 G7 is dropped while locks are held: the next call makes it again, and tokens rise', async () => {
+    const locks = locksOn(storeOn(await client.open(url)))
+    const held = await locks.acquire('held')
+    const lease = await locks.acquire('key')
+    await lease.release()
+    await query('drop table holdfast_locks')
+    expect((await locks.acquire('key')).token).toBeGreaterThan(lease.token)
+    // Its record is gone, and whoever asks next gets the key: that is what it must be told.
+    expect(await failureOf(held.extend())).toMatchObject({ code: 'LOCK_LOST' })
+    expect(held.held).toBe(false)
+    expect(await held.release()).toBe(false)
+    // Also when the schema goes with it.
+    const apart = locksOn(storeOn(await client.open(url), { schema: 'apart' }))
+    const before = await apart.acquire('key')
+    await before.release()
+    await query('drop schema apart cascade')
+    expect((await apart.acquire('key')).token).toBeGreaterThan(before.token)
+    await apart.close()
+    await query('drop schema apart cascade')
+  })
+
+  it.each([{}, { schema: 'dba', table: 'locks_of_app' }])(
+    'is for someone else to create, %o: an error shows the SQL, and works once it is run',
+    async (names) => {
+      const locks = locksOn(storeOn(await client.open(url), { ...names, create: false }))
+      const sql = postgresSql(names)
+      const error = await failureOf(locks.tryAcquire('key'))
+      expect(error.code).toBe('STORE_UNAVAILABLE')
+      expect(error.message.endsWith(sql.trim())).toBe(true)
+      await query(sql)
+      const lease = await locks.acquire('key')
+      // Running it again changes nothing.
+      await query(sql)
+      expect(await lease.release()).toBe(true)
+      // Dropped while running.
+      await query(`drop table ${names.schema ?? 'public'}.${names.table ?? 'holdfast_locks'}`)
+      const again = await failureOf(locks.tryAcquire('key'))
+      expect(again).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+      expect(again.message).toContain(sql.trim())
+      await query(sql)
+      expect((await locks.acquire('key')).token).toBeGreaterThan(lease.token)
+      await locks.close()
+      if (names.schema) await query('drop schema dba cascade')
+    },
+  )
+
+  it('G7 is locked by somebody for long: calls fail in time and say so, and work again after that', async () => {
+    const store = storeOn(await client.open(url))
+    await grantOf(store, askFor('key'))
+    const session = new pg.Client({ connectionString: url })
+    await session.connect()
+    try {
+      await session.query("begin; select 1 from holdfast_locks where key = 'key' for update")
+      const start = performance.now()
+      expect(await failureOf(store.evict('key'))).toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+        message: expect.stringMatching(/stays locked; look in pg_stat_activity/),
+      })
+      expect(performance.now() - start).toBeLessThan(3500)
+      // Other rows are free meanwhile.
+      await grantOf(store, askFor('other'))
+      await session.query('rollback; begin; lock table holdfast_locks')
+      const begin = performance.now()
+      expect(await failureOf(store.release([askFor('other')]))).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+      expect(performance.now() - begin).toBeLessThan(3500)
+    } finally {
+      await session.end()
+    }
+    expect(await store.evict('key')).not.toBeNull()
+  })
+})
+
+it('a schema that several find dropped, and one of them creates before the others: nobody fails', async () => {
+  const [one, two] = [storeOn(url, { schema: 'twice' }), storeOn(url, { schema: 'twice' })]
+  await Promise.all([one.open(), two.open()])
+  await query('drop schema twice cascade')
+  // Both have seen that it is gone, and wait for their turn to create it.
+  const script = createScript({ schema: 'twice', table: 'holdfast_locks' }, true)
+  const turn = script.split(';').find((statement) => statement.includes('advisory'))
+  const session = new pg.Client({ connectionString: url })
+  await session.connect()
+  try {
+    await session.query(`begin; ${turn}`)
+    const grants = Promise.all([one, two].map((store, i) => grantOf(store, askFor(`key ${i}`))))
+    await until('both to wait', async () => {
+      const rows = await query(
+        "select 1 from pg_stat_activity where datname = current_database() and wait_event = 'advisory'",
+      )
+      return rows.length === 2
+    })
+    await session.query('commit')
+    await grants
+  } finally {
+    await session.end()
+  }
+})
+
+describe.each(['serializable', 'repeatable read'])('a database whose default is %s', (isolation) => {
+  it.each(everyClient)('G1 on $name: conflicts are retried inside, no call fails', async (client) => {
+    const strict = await freshDatabase()
+    await observe(strict)(`alter database "${new URL(strict).pathname.slice(1)}"
+      set default_transaction_isolation = '${isolation}'`)
+    const all = await Promise.all(
+      [1, 2, 3].map(async () => locksOn(storeOn(await client.open(strict)), { poll: { min: 5, max: 20 } })),
+    )
+    let inside = 0
+    await Promise.all(
+      all.flatMap((locks) =>
+        Array.from({ length: 20 }, (_, i) =>
+          locks.using(i % 2 ? 'one' : `of ${i}`, { wait: '30s' }, async ({ key }) => {
+            if (key !== 'one') return
+            inside += 1
+            expect(inside).toBe(1)
+            await new Promise((resolve) => setImmediate(resolve))
+            inside -= 1
+          }),
+        ),
+      ),
+    )
+    expect(all.map((locks) => locks.stats().storeFailures)).toEqual([0, 0, 0])
+  })
+})
