@@ -34,9 +34,7 @@ async function stepsWith(client: pg.Client, keys: number): Promise<Samples> {
   for (let i = 1; i <= TIMES; i += 1) {
     const all = asks(keys, i * keys, `owner ${i}`)
     const print = i === TIMES
-    times[0].push(
-      await explain(client, 'acquire', acquire, [...askValues(all), null, arrayOf([])], keys, print),
-    )
+    times[0].push(await explain(client, 'acquire', acquire, askValues(all, null, []), keys, print))
     times[1].push(await explain(client, 'renew', renew, renewalValues(all), keys, print))
     times[2].push(await explain(client, 'release', release, claimValues(all), keys, print))
   }

@@ -29,7 +29,7 @@ async function session(): Promise<pg.Client> {
 /** Inside a transaction, where the store itself refuses to. */
 async function grantIn(client: pg.Client, ask: Ask): Promise<number> {
   const { text } = statementsFor(DEFAULT_NAMES).acquire
-  const { rows } = await client.query(text, [...askValues([ask]), null, '{}'])
+  const { rows } = await client.query(text, askValues([ask], null, []))
   return Number(rows[0].grant_number)
 }
 

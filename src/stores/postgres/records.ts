@@ -13,23 +13,28 @@ import { arrayOf } from './statements.ts'
 /** A row of the answer: text, or null. Some drivers turn a boolean into one before we see it. */
 export type Row = readonly unknown[]
 
-// What a holder says of itself is kept as JSON: it may contain characters that PostgreSQL has no text for.
-export function askValues(asks: readonly Ask[]): string[] {
+/** The parameters of acquire. */
+export function askValues(
+  asks: readonly Ask[],
+  waiter: string | null,
+  waiting: readonly string[],
+): (string | null)[] {
+  // JSON: a holder may say of itself what PostgreSQL has no text for.
+  const holders = new Map<Holder, number>()
+  const places = asks.map(({ holder }) => {
+    const place = holders.get(holder) ?? holders.size + 1
+    holders.set(holder, place)
+    return place
+  })
   return [
     arrayOf(asks.map(({ key }) => key)),
     arrayOf(asks.map(({ owner }) => owner)),
     arrayOf(asks.map(({ leaseMs }) => Math.ceil(leaseMs))),
-    arrayOf(asks.map(({ holder }) => jsonOf(holder))),
+    arrayOf(places),
+    waiter,
+    arrayOf(waiting),
+    arrayOf([...holders.keys()].map((holder) => JSON.stringify(holder))),
   ]
-}
-
-// Most asks of a process have the same.
-const texts = new WeakMap<Holder, string>()
-
-function jsonOf(holder: Holder): string {
-  let text = texts.get(holder)
-  if (text === undefined) texts.set(holder, (text = JSON.stringify(holder)))
-  return text
 }
 
 export function renewalValues(renewals: readonly Renewal[]): string[] {

@@ -70,15 +70,16 @@ export function statementsFor(names: Names): Statements {
   return {
     // The set-list takes its values from one subquery, which reads the clock once: with a clock_timestamp()
     // in each of them, the owner could be decided before a lease's end and its grant number after.
-    // `s` is one row, read first. $5 is the asking process if it listens, $6 the keys that it waits for.
+    // `s` is one row, read first. $4 is which of the holders in $7: most asks
+    // have the same. $5 is the asking process if it listens, $6 the keys that it waits for.
     acquire: statement(
       'acquire',
       `with answers as (
   insert into ${table} as l
     (key, owner, grant_number, holder, previous, granted_at, lease_ms, expires_at, wanted, waiters)
-  select a.key, a.owner, ${micros('s.now')}, a.holder::json, null, s.now, a.lease_ms, ${later('s.now', 'a')}, false, '{}'
-  from (select clock_timestamp() as now, ${lockTimeout}, ${mustLast}) as s,
-    unnest($1::text::text[], $2::text::text[], $3::text::bigint[], $4::text::text[]) as a(key, owner, lease_ms, holder)
+  select a.key, a.owner, ${micros('s.now')}, s.holders[a.holder]::json, null, s.now, a.lease_ms, ${later('s.now', 'a')}, false, '{}'
+  from (select clock_timestamp() as now, $7::text::text[] as holders, ${lockTimeout}, ${mustLast}) as s,
+    unnest($1::text::text[], $2::text::text[], $3::text::bigint[], $4::text::int[]) as a(key, owner, lease_ms, holder)
   order by a.key collate "C"
   on conflict (key) do update
   set (owner, grant_number, holder, previous, granted_at, lease_ms, expires_at, wanted, waiters) = (

@@ -111,7 +111,7 @@ export class PostgresStore implements Store {
     const waiting =
       waiter === null ? [] : asks.filter(({ key }) => this.#push.watches(key)).map(({ key }) => key)
     const woken = asks.filter(({ key }) => this.#push.asking(key))
-    const values = [...askValues(asks), waiter, arrayOf(waiting)]
+    const values = askValues(asks, waiter, waiting)
     let answers: Answer[]
     try {
       answers = answersTo(asks, await this.#step(this.#statements.acquire, values))
