@@ -57,7 +57,7 @@ describe('sqlite across processes', () => {
       // A copy outside of this folder finds no node_modules.
       const folder = freshFolder()
       const source = fileURLToPath(new URL('../../src', import.meta.url))
-      for (const part of ['errors.ts', 'store.ts', 'stores/sqlite']) {
+      for (const part of ['errors.ts', 'store.ts', 'databases', 'stores/sqlite']) {
         cpSync(join(source, part), join(folder, part), { recursive: true })
       }
       writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')

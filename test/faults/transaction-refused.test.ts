@@ -1,0 +1,122 @@
+import pg from 'pg'
+import postgres from 'postgres'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { freshDatabase } from '../servers/shared-postgres.ts'
+import { atEnd, heldKeys, memoryLocks, observe } from '../support/transaction-stage.ts'
+
+const url = await freshDatabase()
+const observer = await observe(url)
+const { rows } = observer
+
+beforeEach(() => observer.run('truncate t'))
+
+describe('a server that cannot be reached', () => {
+  const nowhere = 'postgres://postgres@127.0.0.1:1/postgres'
+
+  it('pg: STORE_UNAVAILABLE with the cause', async () => {
+    const locks = memoryLocks()
+    const pool = new pg.Pool({ connectionString: nowhere })
+    atEnd(() => pool.end())
+    for (const fence of [false, undefined] as const) {
+      const call = locks.transaction('key', pool, () => 1, { fence })
+      await expect(call).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', cause: { code: 'ECONNREFUSED' } })
+    }
+    expect(await heldKeys(locks)).toEqual([])
+  })
+
+  it('postgres.js: STORE_UNAVAILABLE with the cause', async () => {
+    const locks = memoryLocks()
+    const sql = postgres(nowhere)
+    atEnd(() => sql.end({ timeout: 0 }))
+    const call = locks.transaction('key', sql, () => 1, { fence: false })
+    await expect(call).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', cause: { code: 'ECONNREFUSED' } })
+    expect(await heldKeys(locks)).toEqual([])
+  })
+
+  it('or a database that is not there is told without a word about the table of the guard', async () => {
+    const absent = new URL(url)
+    absent.pathname = '/absent'
+    for (const [target, code] of [
+      [nowhere, 'ECONNREFUSED'],
+      [absent.href, '3D000'],
+    ] as const) {
+      const locks = memoryLocks()
+      const pool = new pg.Pool({ connectionString: target })
+      const sql = postgres(target)
+      atEnd(() => Promise.all([pool.end(), sql.end({ timeout: 0 })]))
+      for (const call of [locks.transaction('key', pool, () => 1), locks.transaction('key', sql, () => 1)]) {
+        const error = (await call.catch((reason: unknown) => reason)) as Error
+        expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', key: 'key', cause: { code } })
+        expect(error.message).toMatch(/could not begin, nothing was done: /)
+        expect(error.message).toContain(code)
+        expect(error.message).not.toMatch(/fence/)
+      }
+      expect(await heldKeys(locks)).toEqual([])
+    }
+  })
+
+  it('a client whose connect() failed is refused at the call', async () => {
+    const client = new pg.Client({ connectionString: nowhere })
+    await client.connect().catch(() => undefined)
+    await expect(memoryLocks().transaction('key', client, () => 1)).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringMatching(/the client is not connected/),
+    })
+  })
+})
+
+describe("a client of pg that is inside the user's own transaction", () => {
+  it('is refused, and that transaction goes on', async () => {
+    const locks = memoryLocks()
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    atEnd(() => client.end())
+    await client.query('set client_min_messages = error')
+    await client.query('begin; insert into t values (1)')
+    const call = locks.transaction('key', client, (tx) => tx.query('insert into t values (2)'), {
+      fence: false,
+    })
+    await expect(call).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringMatching(/inside a transaction already/),
+    })
+    await client.query('commit')
+    expect(await rows()).toEqual([1])
+  })
+
+  it('is refused as well if a pool lent it; but what a pool lends to us in such a state is closed', async () => {
+    const locks = memoryLocks()
+    const pool = new pg.Pool({ connectionString: url, max: 1 })
+    atEnd(() => pool.end())
+    const client = await pool.connect()
+    await client.query('begin; insert into t values (1)')
+    const options = { fence: false, lease: 60_000 } as const
+    const refused = { code: 'INVALID_OPTION' }
+    await expect(locks.transaction('key', client, () => 1, options)).rejects.toMatchObject(refused)
+    await client.query('commit')
+    await client.query('begin; insert into t values (2)')
+    client.release()
+    await expect(locks.transaction('key', pool, () => 1, options)).rejects.toMatchObject(refused)
+    await locks.transaction('key', pool, (tx) => tx.query('insert into t values (3)'), options)
+    expect(await rows()).toEqual([1, 3])
+  })
+
+  it('a client that a pool lent may be given; it is not given back', async () => {
+    const locks = memoryLocks()
+    const pool = new pg.Pool({ connectionString: url })
+    atEnd(() => pool.end())
+    const client = await pool.connect()
+    await locks.transaction('key', client, (tx) => tx.query('insert into t values (1)'))
+    expect((await client.query('select n from t')).rows).toEqual([{ n: 1 }])
+    client.release()
+  })
+
+  it('cannot be released or ended by the function', async () => {
+    const locks = memoryLocks()
+    const pool = new pg.Pool({ connectionString: url })
+    atEnd(() => pool.end())
+    const call = locks.transaction('key', pool, (tx) => tx.release())
+    await expect(call).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 })
+  })
+})
