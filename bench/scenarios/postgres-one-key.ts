@@ -12,7 +12,9 @@ export function oneKey(contender: Contender): Promise<Samples> {
   return withDatabase(async (url) => {
     // Peers create their table on first use, and fail if another process does so at the same time.
     const first = await open(contender, url)
-    await (await first.lock('first'))()
+    await (
+      await first.lock('first')
+    )()
     await first.close()
     const crew = await Crew.gather(PROCESSES, FILE, [url, JSON.stringify(contender)])
     await crew.tell('warm up')
