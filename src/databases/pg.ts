@@ -48,10 +48,16 @@ export function isUnconnected(client: object): boolean {
   return _connected === false && (_connecting === false || _connectionError === true)
 }
 
-/** As far as the last answer of the server tells; older versions of `pg` do not pass it on, and then it is false. */
+/**
+ * I: idle, T: in a transaction, E: in one that failed; as of the server's last answer. Undefined where an older `pg`
+ * does not tell.
+ */
+export function transactionStatus(client: object): unknown {
+  return (client as { getTransactionStatus?: () => unknown }).getTransactionStatus?.()
+}
+
 export function isInTransaction(client: PgClient): boolean {
-  const { getTransactionStatus } = client as { getTransactionStatus?: () => unknown }
-  const status = getTransactionStatus?.call(client)
+  const status = transactionStatus(client)
   return status === 'T' || status === 'E'
 }
 

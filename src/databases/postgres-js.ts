@@ -3,7 +3,6 @@ import { has } from './pg.ts'
 /** A query of postgres.js: it is sent when someone waits for it. */
 export interface PostgresJsQuery extends PromiseLike<readonly unknown[]> {
   values(): PromiseLike<readonly unknown[]>
-  cancel(): unknown
 }
 
 /** What the instance and a transaction of postgres.js have in common. */

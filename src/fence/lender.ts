@@ -1,5 +1,6 @@
 import { LockError } from '../errors.ts'
-import { isPgClient, isPgPool, isUnconnected, type PgClient, type PgPool } from '../databases/pg.ts'
+import { isPgClient, isPgPool, isUnconnected, type PgPool, transactionStatus } from '../databases/pg.ts'
+import { within } from '../databases/limit.ts'
 import { hearErrors } from '../databases/pg-errors.ts'
 import { isPostgresJs } from '../databases/postgres-js.ts'
 import type { FenceDatabase, FenceQuery } from './fence.ts'
@@ -43,30 +44,23 @@ export function lenderOf(db: Exclude<FenceDatabase, { prepare: unknown }>): Lend
   }
 }
 
-/** I: idle, T: in a transaction, E: in one that failed. Undefined where an older `pg` does not tell. */
-export function transactionStatus(client: object): unknown {
-  return (client as { getTransactionStatus?: () => unknown }).getTransactionStatus?.()
-}
-
 async function throughPool(pool: PgPool, text: string, values: string[] = []): Promise<readonly unknown[]> {
-  const connecting = pool.connect()
   const client = await within(
-    connecting,
-    `no connection of the pool became free within ${LIMIT_MS} ms; if transactions hold them all while they wait ` +
-      'for this, call open() of the guard before the first of them, or make the pool larger',
-  ).catch((error: unknown) => {
-    connecting.then(
-      (late) => late.release(),
-      () => undefined,
-    )
-    throw error
-  })
+    pool.connect(),
+    LIMIT_MS,
+    () =>
+      unanswered(
+        `no connection of the pool became free within ${LIMIT_MS} ms; if transactions hold them all while they wait ` +
+          'for this, call open() of the guard before the first of them, or make the pool larger',
+      ),
+    (late) => late.release(),
+  )
   // A client that loses its connection says so by an event as well, which ends the process if nobody listens.
   const ignore = (): void => undefined
   client.on('error', ignore)
   let sound = false
   try {
-    const { rows } = await answered((client as PgClient).query({ text, values }))
+    const { rows } = await answered(client.query({ text, values }))
     sound = true
     return rows
   } finally {
@@ -77,21 +71,14 @@ async function throughPool(pool: PgPool, text: string, values: string[] = []): P
 
 /** Bounds the wait for an answer. */
 export function answered<T>(query: PromiseLike<T>): Promise<T> {
-  return within(
-    query,
-    `the database did not answer within ${LIMIT_MS} ms; if a transaction holds its only connection while it waits ` +
-      'for this, call open() of the guard before it begins, or allow more connections',
+  return within(query, LIMIT_MS, () =>
+    unanswered(
+      `the database did not answer within ${LIMIT_MS} ms; if a transaction holds its only connection while it waits ` +
+        'for this, call open() of the guard before it begins, or allow more connections',
+    ),
   )
 }
 
-async function within<T>(work: PromiseLike<T>, complaint: string): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new LockError('STORE_UNAVAILABLE', `fence: ${complaint}`)), LIMIT_MS)
-  })
-  try {
-    return await Promise.race([work, limit])
-  } finally {
-    clearTimeout(timer)
-  }
+function unanswered(complaint: string): LockError {
+  return new LockError('STORE_UNAVAILABLE', `fence: ${complaint}`)
 }

@@ -1,3 +1,4 @@
+import { isName, notAName } from '../databases/names.ts'
 import type { FenceDialect, FencePlace } from './fence.ts'
 import { checkOptionNames, invalid } from './verdict.ts'
 
@@ -102,9 +103,6 @@ returning cast(previous as text) as previous`,
 }
 
 function checkName(what: string, name: unknown): string {
-  if (typeof name === 'string' && /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name)) return name
-  throw invalid(
-    `${what}: ${JSON.stringify(name)} is not taken as a name; use letters, digits and underscores, at most 63, ` +
-      'and do not start with a digit',
-  )
+  if (isName(name)) return name
+  throw invalid(`${what}: ${notAName(name)}`)
 }

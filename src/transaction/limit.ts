@@ -1,3 +1,4 @@
+import { within as bounded } from '../databases/limit.ts'
 import type { Environment } from '../environment.ts'
 
 /** No answer within the limit. What was asked may have happened, or may happen yet. */
@@ -9,38 +10,14 @@ export class TimedOut extends Error {
   }
 }
 
-/**
- * The outcome of `work`, or TimedOut. What comes later goes to `late`, so that nothing that was lent stays
- * out, and never ends as an unhandled rejection.
- */
+/** As the shared one, on the time of the client whose lock it is. */
 export function within<T>(
   env: Environment,
-  limit: { readonly ms: number; readonly what: string },
+  { ms, what }: { readonly ms: number; readonly what: string },
   work: PromiseLike<T>,
   late?: (result: T) => void,
 ): Promise<T> {
-  return new Promise((resolve, reject) => {
-    let over = false
-    const timer = env.setTimer(
-      Math.max(limit.ms, 1),
-      () => {
-        over = true
-        reject(new TimedOut(limit.what, limit.ms))
-      },
-      false,
-    )
-    work.then(
-      (result) => {
-        env.clearTimer(timer)
-        if (over) late?.(result)
-        else resolve(result)
-      },
-      (error: Error) => {
-        env.clearTimer(timer)
-        reject(error)
-      },
-    )
-  })
+  return bounded(work, Math.max(ms, 1), () => new TimedOut(what, ms), late, env)
 }
 
 export function pause(env: Environment, ms: number): Promise<void> {

@@ -1,14 +1,14 @@
-import { has, type PgClient, type PgPool } from '../databases/pg.ts'
+import { has, type PgClient, type PgPool, transactionStatus } from '../databases/pg.ts'
 import { hearErrors } from '../databases/pg-errors.ts'
 import { LockError } from '../errors.ts'
 import { isThenable } from '../section.ts'
 import { endedInside, isEndedInside, STILL_INSIDE } from './control.ts'
 import { TimedOut, within } from './limit.ts'
+import { Loss } from './loss.ts'
 import { isAftermath, isCutOff, isFarewell, isRefusal, levelOf, limitsOf } from './postgres.ts'
 import {
   alreadyInside,
   cannotBegin,
-  connectionLost,
   failedInside,
   Gate,
   type Session,
@@ -63,11 +63,7 @@ class PgSession implements Session {
   readonly #gate: Gate
   readonly #giveBack: Loan['giveBack']
   readonly #onError: (error: Error) => void
-  #broken: unknown = null
-  /** How long there had been no statement before that. */
-  #pauseMs = 0
-  /** What statements got when the connection was lost. */
-  readonly #losses = new WeakSet<object>()
+  readonly #loss: Loss
   /** The last error of a statement, in case it was not passed on. */
   #failure: unknown = null
   #left = false
@@ -76,14 +72,11 @@ class PgSession implements Session {
     this.#client = client
     this.#terms = terms
     this.#gate = new Gate(terms)
+    this.#loss = new Loss(terms, this.#gate)
     this.#giveBack = giveBack
     this.tx = this.#guarded(client)
     // While it is lent, an error of its connection would otherwise be nobody's and end the process.
-    this.#onError = (error) => {
-      if (this.#broken !== null) return
-      this.#broken = error
-      this.#pauseMs = this.#gate.pauseMs
-    }
+    this.#onError = (error) => this.#loss.found(error)
     client.on('error', this.#onError)
   }
 
@@ -108,25 +101,20 @@ class PgSession implements Session {
   }
 
   get broken(): unknown {
-    return this.#broken
+    return this.#loss.cause
   }
 
   lossIn(error: unknown): LockError | null {
-    const isLoss = error instanceof Error && (error === this.#broken || this.#losses.has(error))
-    return isLoss ? this.#lost(error) : null
-  }
-
-  #lost(cause: unknown): LockError {
-    return connectionLost(this.#terms, cause, this.#pauseMs)
+    return this.#loss.in(error)
   }
 
   async commit(): Promise<void> {
     const { key, lease } = this.#terms
     this.#gate.close()
     if (this.#gate.misused) throw this.#gate.misused
-    if (this.#broken !== null) {
+    if (this.#loss.refusal) {
       this.#leave(true)
-      throw this.#lost(this.#broken)
+      throw this.#loss.refusal
     }
     let results: unknown
     try {
@@ -136,9 +124,9 @@ class PgSession implements Session {
       if (isEndedInside(error)) throw endedInside(key, error)
       if (isAftermath(error)) throw (this.#failure as Error | null) ?? failedInside(key)
       const refused = isRefusal(error)
-      if (!refused || this.#broken !== null) this.#leave(true)
+      if (!refused || this.#loss.refusal) this.#leave(true)
       // If it was the question that failed, COMMIT was not run, and the rest is for `rollback`.
-      else if (isIdle(this.#client)) this.#leave(false)
+      else if (transactionStatus(this.#client) === 'I') this.#leave(false)
       throw refused ? error : unknownOutcome(key, error)
     }
     this.#leave(false)
@@ -148,7 +136,7 @@ class PgSession implements Session {
   async rollback(): Promise<void> {
     this.#gate.close()
     if (this.#left) return
-    if (this.#broken !== null) return this.#leave(true)
+    if (this.#loss.refusal) return this.#leave(true)
     try {
       const limit = { ms: this.#terms.stepMs, what: 'ROLLBACK was not answered' }
       await within(this.#terms.lease.env, limit, this.#client.query({ text: 'rollback' }))
@@ -179,8 +167,7 @@ class PgSession implements Session {
   }
 
   #query(args: unknown[]): unknown {
-    const refusal =
-      this.#gate.refusalOf(textOf(args[0])) ?? (this.#broken === null ? null : this.#lost(this.#broken))
+    const refusal = this.#gate.refusalOf(textOf(args[0])) ?? this.#loss.refusal
     if (refusal) {
       // With a callback, or with a query object such as a cursor, there is no promise to reject.
       if (args.some((arg) => typeof arg === 'function' || has(arg, 'submit'))) throw refusal
@@ -194,7 +181,7 @@ class PgSession implements Session {
         (error: unknown) => {
           this.#gate.answered()
           if (!isAftermath(error)) this.#failure = error
-          if (isLoss(error)) this.#losses.add(error)
+          if (isLoss(error)) this.#loss.add(error)
         },
       )
     }
@@ -206,11 +193,6 @@ class PgSession implements Session {
 function isLoss(error: unknown): error is Error {
   if (isFarewell(error) || isCutOff(error)) return true
   return error instanceof Error && /^Connection terminated|is not queryable$/.test(error.message)
-}
-
-/** Whether it is outside of any transaction. False of an older `pg`, which does not tell. */
-function isIdle(client: PgClient): boolean {
-  return (client as { getTransactionStatus?: () => unknown }).getTransactionStatus?.() === 'I'
 }
 
 /** Of a query: its text, or an object that has one. */

@@ -2,16 +2,9 @@ import type { PostgresJs, PostgresJsQueryable } from '../databases/postgres-js.t
 import type { LockError } from '../errors.ts'
 import { endedInside, isEndedInside, STILL_INSIDE } from './control.ts'
 import { within } from './limit.ts'
+import { Loss } from './loss.ts'
 import { isAftermath, isCutOff, isFarewell, isRefusal, levelOf, limitsOf } from './postgres.ts'
-import {
-  cannotBegin,
-  connectionLost,
-  failedInside,
-  Gate,
-  type Session,
-  type Terms,
-  unknownOutcome,
-} from './session.ts'
+import { cannotBegin, failedInside, Gate, type Session, type Terms, unknownOutcome } from './session.ts'
 
 /**
  * By `sql.begin`, which alone tells when the connection is lost. It sends COMMIT or ROLLBACK itself, according
@@ -66,47 +59,38 @@ class PostgresJsSession implements Session {
   readonly #gate: Gate
   readonly #decision: Decision
   readonly #ended: () => Promise<unknown>
-  #broken: unknown = null
-  /** How long there had been no statement before that. */
-  #pauseMs = 0
-  /** What statements got when the connection was lost. */
-  readonly #losses = new WeakSet<object>()
+  readonly #loss: Loss
   #decided = false
 
   constructor(raw: PostgresJsQueryable, terms: Terms, decision: Decision, ended: () => Promise<unknown>) {
     this.#raw = raw
     this.#terms = terms
     this.#gate = new Gate(terms)
+    this.#loss = new Loss(terms, this.#gate)
     this.#decision = decision
     this.#ended = ended
     this.tx = this.#guarded(raw)
   }
 
   get broken(): unknown {
-    return this.#broken
+    return this.#loss.cause
   }
 
   /** Also called when `sql.begin` has ended: before a decision that can only mean that the connection is gone. */
   onLoss(error: unknown): void {
-    if (this.#decided || this.#broken !== null) return
-    this.#broken = error
-    this.#pauseMs = this.#gate.pauseMs
+    if (!this.#decided) this.#loss.found(error)
   }
 
   lossIn(error: unknown): LockError | null {
-    const isLoss = error instanceof Error && (error === this.#broken || this.#losses.has(error))
-    return isLoss ? this.#lost(error) : null
-  }
-
-  #lost(cause: unknown): LockError {
-    return connectionLost(this.#terms, cause, this.#pauseMs)
+    return this.#loss.in(error)
   }
 
   async commit(): Promise<void> {
     const { key, lease } = this.#terms
     if (this.#gate.misused) throw this.#gate.misused
     this.#gate.close()
-    if (await this.#isBroken()) throw this.#lost(this.#broken)
+    const lost = await this.#foundLost()
+    if (lost) throw lost
     this.#decided = true
     // Goes out in front of COMMIT. If it fails, that commits nothing.
     const asked = this.#raw.unsafe(STILL_INSIDE).then(
@@ -129,7 +113,7 @@ class PostgresJsSession implements Session {
   async rollback(): Promise<void> {
     if (this.#gate.closed) return
     this.#gate.close()
-    if (await this.#isBroken()) return
+    if (await this.#foundLost()) return
     this.#decided = true
     this.#decision.rollBack(new Error('rolled back'))
     const limit = { ms: this.#terms.stepMs, what: 'ROLLBACK was not answered' }
@@ -140,9 +124,9 @@ class PostgresJsSession implements Session {
    * What the client (3.4.9) sends on a connection that is lost ends the process, is never answered, or goes to
    * the connection that was opened in its place. The news takes some promise jobs to get here; this waits for it.
    */
-  async #isBroken(): Promise<boolean> {
+  async #foundLost(): Promise<LockError | null> {
     await new Promise<void>((resolve) => this.#terms.lease.env.defer(resolve))
-    return this.#broken !== null
+    return this.#loss.refusal
   }
 
   #guarded<Q extends object>(raw: Q): Q {
@@ -174,8 +158,7 @@ class PostgresJsSession implements Session {
     const { handler, reject } = query as LazyQuery
     if (typeof handler !== 'function' || typeof reject !== 'function') return query
     const send = (sending: LazyQuery): void => {
-      const lost = this.#broken === null ? null : this.#lost(this.#broken)
-      const refusal = this.#gate.refusalOf(startOf(sending)) ?? lost
+      const refusal = this.#gate.refusalOf(startOf(sending)) ?? this.#loss.refusal
       if (refusal) return sending.reject(refusal)
       this.#gate.sent()
       sending.then(
@@ -189,7 +172,7 @@ class PostgresJsSession implements Session {
       // Here a loss is known before anyone can send the next query in reply to it.
       reject: (error: unknown) => {
         if (isCutOff(error) || isFarewell(error)) {
-          this.#losses.add(error as Error)
+          this.#loss.add(error as Error)
           this.onLoss(error)
         }
         reject(error)

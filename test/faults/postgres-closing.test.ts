@@ -3,11 +3,10 @@ import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { everyClient } from '../support/postgres-drivers.ts'
+import { askFor, grantOf } from '../support/asks.ts'
 import {
-  askFor,
   atEnd,
   failureOf,
-  grantOf,
   locksOn,
   observe,
   oneProcess,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { everyClient } from '../support/postgres-drivers.ts'
-import { askFor, grantOf, locksOn, observe, storeOn, until } from '../support/postgres-stage.ts'
+import { askFor, grantOf } from '../support/asks.ts'
+import { locksOn, observe, storeOn, until } from '../support/postgres-stage.ts'
 
 const url = await freshDatabase()
 const query = observe(url)

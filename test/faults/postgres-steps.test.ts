@@ -8,7 +8,8 @@ import { DEFAULT_NAMES } from '../../src/stores/postgres/schema.ts'
 import { statementsFor } from '../../src/stores/postgres/statements.ts'
 import { Sweep } from '../../src/stores/postgres/sweep.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
-import { askFor, atEnd, grantOf, observe, poolOn, storeOn, until } from '../support/postgres-stage.ts'
+import { askFor, grantOf } from '../support/asks.ts'
+import { atEnd, observe, poolOn, storeOn, until } from '../support/postgres-stage.ts'
 
 const url = await freshDatabase()
 const query = observe(url)

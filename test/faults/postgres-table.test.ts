@@ -4,7 +4,8 @@ import { postgresSql } from '../../src/stores/postgres/index.ts'
 import { createScript } from '../../src/stores/postgres/schema.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { everyClient } from '../support/postgres-drivers.ts'
-import { askFor, failureOf, grantOf, locksOn, observe, storeOn, until } from '../support/postgres-stage.ts'
+import { askFor, grantOf } from '../support/asks.ts'
+import { failureOf, locksOn, observe, storeOn, until } from '../support/postgres-stage.ts'
 
 const url = await freshDatabase()
 const query = observe(url)

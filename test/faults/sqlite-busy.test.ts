@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  askFor,
-  databaseAt,
-  freshPath,
-  grantOf,
-  openStoreAt,
-  processes,
-  storeAt,
-} from '../support/sqlite-stage.ts'
+import { askFor, grantOf } from '../support/asks.ts'
+import { databaseAt, freshPath, openStoreAt, processes, storeAt } from '../support/sqlite-stage.ts'
 
 // Starting a process takes most of a second on a busy machine.
 const PATIENT = { timeout: 60_000 }

@@ -14,13 +14,11 @@ import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import type { Answer, Store } from '../../src/store.ts'
 import { SqliteProcess } from '../support/sqlite-process.ts'
+import { acquire, askFor, grantOf } from '../support/asks.ts'
 import {
-  acquire,
-  askFor,
   atEnd,
   databaseAt,
   freshPath,
-  grantOf,
   openStoreAt,
   processes,
   storeAt,

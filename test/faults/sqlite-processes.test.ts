@@ -5,16 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { Answer } from '../../src/store.ts'
-import {
-  acquire,
-  askFor,
-  freshFolder,
-  freshPath,
-  grantOf,
-  openStoreAt,
-  processes,
-  until,
-} from '../support/sqlite-stage.ts'
+import { acquire, askFor, grantOf } from '../support/asks.ts'
+import { freshFolder, freshPath, openStoreAt, processes, until } from '../support/sqlite-stage.ts'
 
 // Starting a process takes most of a second on a busy machine.
 const PATIENT = { timeout: 120_000 }

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, afterEach } from 'vitest'
 import { createLocks, type Locks } from '../../src/locks.ts'
 import type { LocksOptions } from '../../src/options.ts'
-import type { Ask, Store } from '../../src/store.ts'
+import type { Store } from '../../src/store.ts'
 import { postgresStore, type PostgresStoreOptions } from '../../src/stores/postgres/index.ts'
 import { tcpProxy, type TcpProxy } from '../servers/tcp-proxy.ts'
 import { PostgresProcess } from './postgres-process.ts'
@@ -83,26 +83,6 @@ export async function processes(count: number): Promise<PostgresProcess[]> {
 export async function oneProcess(): Promise<PostgresProcess> {
   const [one] = await processes(1)
   return one as PostgresProcess
-}
-
-let owners = 0
-
-export function askFor(key: string, over: Partial<Ask> = {}): Ask {
-  owners += 1
-  return {
-    key,
-    owner: `owner-${process.pid}-${owners}`,
-    leaseMs: 60_000,
-    holder: { service: 'test', instance: 'one', context: null },
-    ...over,
-  }
-}
-
-/** The grant number, or an error if the key was denied. */
-export async function grantOf(store: Store, ask: Ask): Promise<number> {
-  const [answer] = await store.acquire([ask])
-  if (!answer || !('granted' in answer) || !answer.granted) throw new Error(`${ask.key} was denied`)
-  return answer.grant
 }
 
 /** What a promise was rejected with. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach } from 'vitest'
-import type { Answer, Ask, Store } from '../../src/store.ts'
+import type { Store } from '../../src/store.ts'
 import type { SqliteDatabase } from '../../src/databases/sqlite.ts'
 import { loadDriver } from '../../src/stores/sqlite/driver.ts'
 import { sqliteStore, type SqliteStoreOptions } from '../../src/stores/sqlite/index.ts'
@@ -62,32 +62,6 @@ export async function processes(count: number): Promise<SqliteProcess[]> {
   const started = await SqliteProcess.startMany(count)
   atEnd(() => Promise.all(started.map((one) => one.end())))
   return started
-}
-
-let owners = 0
-
-export function askFor(key: string, over: Partial<Ask> = {}): Ask {
-  owners += 1
-  return {
-    key,
-    owner: `owner-${process.pid}-${owners}`,
-    leaseMs: 60_000,
-    holder: { service: 'test', instance: 'one', context: null },
-    ...over,
-  }
-}
-
-export async function acquire(store: Store, ask: Ask): Promise<Answer> {
-  const [answer] = (await store.acquire([ask])) as Answer[]
-  if (!answer) throw new Error('no answer')
-  return answer
-}
-
-/** The grant number, or an error if the key was denied. */
-export async function grantOf(store: Store, ask: Ask): Promise<number> {
-  const answer = await acquire(store, ask)
-  if (!answer.granted) throw new Error(`${ask.key} was denied`)
-  return answer.grant
 }
 
 /** Waits for a condition, not for a guess of time. */

@@ -1,15 +1,8 @@
 import { rmSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { SqliteDatabase } from '../../src/stores/sqlite/index.ts'
-import {
-  acquire,
-  askFor,
-  databaseAt,
-  freshPath,
-  grantOf,
-  openStoreAt,
-  storeAt,
-} from '../support/sqlite-stage.ts'
+import { acquire, askFor, grantOf } from '../support/asks.ts'
+import { databaseAt, freshPath, openStoreAt, storeAt } from '../support/sqlite-stage.ts'
 
 function modeOf(db: SqliteDatabase): unknown {
   return db.prepare('pragma journal_mode').get()

@@ -3,15 +3,8 @@ import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
-import {
-  askFor,
-  databaseAt,
-  freshFolder,
-  freshPath,
-  grantOf,
-  openStoreAt,
-  storeAt,
-} from '../support/sqlite-stage.ts'
+import { askFor, grantOf } from '../support/asks.ts'
+import { databaseAt, freshFolder, freshPath, openStoreAt, storeAt } from '../support/sqlite-stage.ts'
 
 const INVALID = (message: RegExp): object => ({
   name: 'LockError',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Store } from '../../src/store.ts'
-import { acquire, askFor, databaseAt, freshPath, grantOf, openStoreAt } from '../support/sqlite-stage.ts'
+import { acquire, askFor, grantOf } from '../support/asks.ts'
+import { databaseAt, freshPath, openStoreAt } from '../support/sqlite-stage.ts'
 
 const START = Date.UTC(2030, 0)
 const HOUR = 3_600_000

@@ -1,4 +1,5 @@
 import type { Row } from './records.ts'
+import type { Statement } from './statements.ts'
 
 /**
  * Below core's limit of 3 s for a call, so that the caller learns what was in the way: a server that does not
@@ -6,16 +7,10 @@ import type { Row } from './records.ts'
  */
 export const LIMIT_MS = 2500
 
-/** One statement. With a name, the driver may prepare it, once for each connection. */
-export interface Query {
-  readonly name?: string
-  readonly text: string
-}
-
 /** What the store asks of a client, whichever driver it belongs to. */
 export interface Database {
   /** Rows as arrays. Settles within `LIMIT_MS`, whatever the server and the pool do. */
-  run(query: Query, values: readonly (string | null)[]): Promise<readonly Row[]>
+  run(statement: Statement, values: readonly (string | null)[]): Promise<readonly Row[]>
   /** Statements without parameters, in one transaction. */
   script(sql: string): Promise<void>
   /** Null where no connection can be kept for listening. */

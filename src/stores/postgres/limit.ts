@@ -1,32 +1,13 @@
-import { TimedOut } from './failures.ts'
+import { within as bounded } from '../../databases/limit.ts'
 import { LIMIT_MS } from './database.ts'
+import { TimedOut } from './failures.ts'
 
-/**
- * The outcome of `work`, or a failure after `limitMs`. What comes later goes to `late`, so that nothing that was
- * lent stays out, and never ends as an unhandled rejection.
- */
+/** As the shared one, with the limit of the store and an error that tells the connection to be of no more use. */
 export function within<T>(
   work: PromiseLike<T>,
   message: () => string,
   late?: (result: T) => void,
   limitMs: number = LIMIT_MS,
 ): Promise<T> {
-  return new Promise((resolve, reject) => {
-    let over = false
-    const timer = setTimeout(() => {
-      over = true
-      reject(new TimedOut(message()))
-    }, limitMs)
-    work.then(
-      (result) => {
-        clearTimeout(timer)
-        if (over) late?.(result)
-        else resolve(result)
-      },
-      (error: Error) => {
-        clearTimeout(timer)
-        reject(error)
-      },
-    )
-  })
+  return bounded(work, limitMs, () => new TimedOut(message()), late)
 }

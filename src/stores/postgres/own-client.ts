@@ -1,10 +1,11 @@
 import type { PgPool } from '../../databases/pg.ts'
 import { LockError } from '../../errors.ts'
-import { type Database, type Ears, LIMIT_MS, type Listening, type Query } from './database.ts'
+import { type Database, type Ears, LIMIT_MS, type Listening } from './database.ts'
 import { closedError, codeOf } from './failures.ts'
 import { PgPoolDatabase } from './pg-pool.ts'
 import { type MakePostgresJs, PostgresJsDatabase } from './postgres-js.ts'
 import type { Row } from './records.ts'
+import type { Statement } from './statements.ts'
 
 /** Steps are batched: more connections would mostly wait for each other's commits. */
 const MAX_CONNECTIONS = 4
@@ -25,8 +26,8 @@ export class OwnDatabase implements Database {
     this.#url = url
   }
 
-  run(query: Query, values: readonly (string | null)[]): Promise<readonly Row[]> {
-    return this.#with((database) => database.run(query, values))
+  run(statement: Statement, values: readonly (string | null)[]): Promise<readonly Row[]> {
+    return this.#with((database) => database.run(statement, values))
   }
 
   script(sql: string): Promise<void> {

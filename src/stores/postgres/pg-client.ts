@@ -1,8 +1,9 @@
 import { isInTransaction, type PgClient } from '../../databases/pg.ts'
-import { type Database, type Ears, LIMIT_MS, type Listening, type Query } from './database.ts'
+import { type Database, type Ears, LIMIT_MS, type Listening } from './database.ts'
 import { insideTransaction, TimedOut } from './failures.ts'
 import { within } from './limit.ts'
 import type { Row } from './records.ts'
+import type { Statement } from './statements.ts'
 
 const ignore = (): void => {}
 
@@ -16,7 +17,7 @@ export class PgClientDatabase implements Database {
     client.on('error', ignore)
   }
 
-  run({ name, text }: Query, values: readonly (string | null)[]): Promise<readonly Row[]> {
+  run({ name, text }: Statement, values: readonly (string | null)[]): Promise<readonly Row[]> {
     const named = name === undefined ? {} : { name }
     return this.#rows({ ...named, text, values: [...values], rowMode: 'array' })
   }

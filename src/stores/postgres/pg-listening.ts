@@ -1,6 +1,7 @@
 import type { PgClient } from '../../databases/pg.ts'
 import type { Ears, Listening } from './database.ts'
 import { within } from './limit.ts'
+import { listeningOnce } from './listening.ts'
 
 /** A connection of our own: not yet open, and ours to end. */
 export interface OwnPgClient extends PgClient {
@@ -16,7 +17,7 @@ export interface OwnPgClient extends PgClient {
  * LISTEN would stay on a connection that somebody else uses next. A pooler gives itself away by telling another
  * process id than the server does.
  */
-export async function listenOn(client: OwnPgClient, channel: string, ears: Ears): Promise<Listening | null> {
+export function listenOn(client: OwnPgClient, channel: string, ears: Ears): Promise<Listening | null> {
   const lost = (): void => ears.lost()
   client.on('error', lost)
   client.on('end', lost)
@@ -25,18 +26,7 @@ export async function listenOn(client: OwnPgClient, channel: string, ears: Ears)
     // Its 'error' listener stays: the socket may still have something to say.
     await within(client.end(), () => 'the listening connection does not end').catch(() => undefined)
   }
-  try {
-    const listening = await within(
-      start(client, channel),
-      () => 'the listening connection was not opened in time',
-    )
-    if (listening) return { close }
-  } catch (error) {
-    void close()
-    throw error
-  }
-  await close()
-  return null
+  return listeningOnce(start(client, channel), close)
 }
 
 async function start(client: OwnPgClient, channel: string): Promise<boolean> {

@@ -1,45 +1,35 @@
 import { isInTransaction, type PgPool, type PgPoolClient } from '../../databases/pg.ts'
-import { type Database, type Ears, LIMIT_MS, type Listening, type Query } from './database.ts'
+import { listenToErrors } from '../../databases/pg-errors.ts'
+import { type Database, type Ears, LIMIT_MS, type Listening } from './database.ts'
 import { insideTransaction, isLost } from './failures.ts'
 import { within } from './limit.ts'
 import { listenOn, type OwnPgClient } from './pg-listening.ts'
 import type { Row } from './records.ts'
+import type { Statement } from './statements.ts'
 
 /** What a `Pool` of `pg` has besides, and what it takes to open one more connection like its own. */
 interface Kin {
   readonly Client?: new (options: unknown) => OwnPgClient
   readonly options?: { readonly max?: number }
-  on(event: 'connect', listener: (client: PgPoolClient) => void): unknown
 }
 
 const ignore = (): void => {}
 const MAX_TRIES = 3
 
-/**
- * A pool stops listening to the errors of a new connection a moment before whoever asked for it can. An error that
- * came in the same packet as the welcome would be nobody's, and end the process.
- */
-const shield = (client: PgPoolClient): void => {
-  client.on('error', ignore)
-  setImmediate(() => client.removeListener('error', ignore))
-}
-
 /** A pool of `pg`, the user's or our own. */
 export class PgPoolDatabase implements Database {
   readonly #pool: PgPool & Kin
   readonly #end: (() => Promise<void>) | undefined
+  readonly #stopListening: () => void
 
   /** `end` closes the pool if it is ours. */
   constructor(pool: PgPool, end?: () => Promise<void>) {
-    this.#pool = pool as PgPool & Kin
+    this.#pool = pool
     this.#end = end
-    // An idle connection that breaks makes the pool emit 'error', which ends the process if nobody listens. The
-    // next call finds out by itself.
-    this.#pool.on('error', ignore)
-    this.#pool.on('connect', shield)
+    this.#stopListening = listenToErrors(pool)
   }
 
-  run({ name, text }: Query, values: readonly (string | null)[]): Promise<readonly Row[]> {
+  run({ name, text }: Statement, values: readonly (string | null)[]): Promise<readonly Row[]> {
     const named = name === undefined ? {} : { name }
     return this.#lend(async (client) => {
       const { rows } = await client.query({ ...named, text, values: [...values], rowMode: 'array' })
@@ -60,8 +50,7 @@ export class PgPoolDatabase implements Database {
   async close(): Promise<void> {
     // One of ours may still have something to say while it ends: that the server shuts down, for one.
     if (this.#end) return this.#end()
-    this.#pool.removeListener('error', ignore)
-    this.#pool.removeListener('connect', shield as () => void)
+    this.#stopListening()
   }
 
   async #lend<T>(work: (client: PgPoolClient) => Promise<T>): Promise<T> {

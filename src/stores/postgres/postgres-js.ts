@@ -1,7 +1,9 @@
 import type { PostgresJs } from '../../databases/postgres-js.ts'
-import { type Database, type Ears, LIMIT_MS, type Listening, type Query } from './database.ts'
+import { type Database, type Ears, LIMIT_MS, type Listening } from './database.ts'
 import { within } from './limit.ts'
+import { listeningOnce } from './listening.ts'
 import type { Row } from './records.ts'
+import type { Statement } from './statements.ts'
 
 interface OwnPostgresJs extends PostgresJs {
   end(options: { readonly timeout: number }): Promise<void>
@@ -21,7 +23,7 @@ export class PostgresJsDatabase implements Database {
     this.#end = end
   }
 
-  run({ name, text }: Query, values: readonly (string | null)[]): Promise<readonly Row[]> {
+  run({ name, text }: Statement, values: readonly (string | null)[]): Promise<readonly Row[]> {
     return this.#query(text, values, name !== undefined)
   }
 
@@ -41,18 +43,7 @@ export class PostgresJsDatabase implements Database {
       onnotify: (_channel: string, payload: string) => ears.heard(payload),
     })
     const close = (): Promise<void> => own.end({ timeout: 0 }).catch(() => undefined)
-    try {
-      const listening = await within(
-        start(own, channel),
-        () => 'the listening connection was not opened in time',
-      )
-      if (listening) return { close }
-    } catch (error) {
-      void close()
-      throw error
-    }
-    await close()
-    return null
+    return listeningOnce(start(own, channel), close)
   }
 
   close(): Promise<void> {

@@ -1,3 +1,4 @@
+import { isName, notAName } from '../../databases/names.ts'
 import { LockError } from '../../errors.ts'
 
 export interface Names {
@@ -76,12 +77,8 @@ export function checkNames(
 }
 
 function checkName(name: unknown, of: string): string {
-  if (typeof name === 'string' && /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name)) return name
-  throw new LockError(
-    'INVALID_OPTION',
-    `${of}: ${JSON.stringify(name)} is not taken as a name; use letters, digits and underscores, ` +
-      'at most 63, and do not start with a digit',
-  )
+  if (isName(name)) return name
+  throw new LockError('INVALID_OPTION', `${of}: ${notAName(name)}`)
 }
 
 /** What is wrong with the relation that was found: rows of [column, type, relkind, relpersistence, encoding]. */

@@ -67,6 +67,14 @@ export function statementsFor(names: Names): Statements {
   const popped = `waiters = l.waiters[2:], woken = l.waiters[1]`
   const freed = `owner = null, expires_at = least(l.expires_at, clock_timestamp()), ${popped}`
 
+  // Reads the latest version of the rows, whatever the statement's snapshot says, and keeps them.
+  const locked = (keys: string, ...settings: readonly string[]): string => `with claims as materialized (
+  select k.key from (select ${settings.join(', ')}) as s, unnest(${keys}) as k(key)
+), locked as materialized (
+  select l.* from claims as c join ${table} as l on l.key = c.key
+  order by l.key for no key update of l
+)`
+
   return {
     // The set-list takes its values from one subquery, which reads the clock once: with a clock_timestamp()
     // in each of them, the owner could be decided before a lease's end and its grant number after.
@@ -157,9 +165,7 @@ order by l.key limit $4::text::bigint`,
 
     // $1 key, $2 grant or null
     evict: unnamed(
-      `with claims as materialized (
-  select $1::text as key from (select ${lockTimeout}) as s
-), ${locked(table, 'c.key as claimed')}
+      `${locked('array[$1::text]', lockTimeout)}
 update ${table} as l set ${freed}
 from locked
 where l.key = locked.key and ${held('locked')}
@@ -174,9 +180,7 @@ where not coalesce(${held('l')}, false)`,
 
     // $1 keys, $2 the process that will be woken for them. Those that are held; the others may be asked for now.
     enlist: unnamed(
-      `with claims as materialized (
-  select k.key from (select ${lockTimeout}, ${mayBeLost}) as s, unnest($1::text::text[]) as k(key)
-), ${locked(table, 'c.key as claimed')}
+      `${locked('$1::text::text[]', lockTimeout, mayBeLost)}
 update ${table} as l set wanted = true, waiters = ${joined('l.waiters', '$2::text')}
 from locked where l.key = locked.key and ${held('locked')}
 returning l.key`,
@@ -184,9 +188,7 @@ returning l.key`,
 
     // $1 keys, $2 the process that waits for them no more.
     dismiss: unnamed(
-      `with claims as materialized (
-  select k.key from (select ${lockTimeout}, ${mayBeLost}) as s, unnest($1::text::text[]) as k(key)
-), ${locked(table, 'c.key as claimed')}
+      `${locked('$1::text::text[]', lockTimeout, mayBeLost)}
 update ${table} as l set waiters = array_remove(l.waiters, $2::text)
 from locked where l.key = locked.key and $2::text = any(locked.waiters)`,
     ),
@@ -194,9 +196,7 @@ from locked where l.key = locked.key and $2::text = any(locked.waiters)`,
     // $1 a key that a process was woken for and has not asked for: wakes the next, if it is still free. $2 the
     // process, if it goes on waiting.
     pass: unnamed(
-      `with claims as materialized (
-  select $1::text as key from (select ${lockTimeout}, ${mayBeLost}) as s
-), ${locked(table, 'c.key as claimed')}
+      `${locked('array[$1::text]', lockTimeout, mayBeLost)}
 update ${table} as l
 set waiters = ${joined('l.waiters[d.first:]', '$2::text')}, woken = l.waiters[d.first - 1]
 from locked, lateral (select case when ${held('locked')} then 1 else 2 end as first offset 0) as d
@@ -232,17 +232,6 @@ left join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.att
 where n.nspname = $1::text`,
     ),
   }
-}
-
-/**
- * Reads the latest version of the claimed rows, whatever the statement's snapshot says, and keeps them. Joined
- * here with the claims: a join of two such lists further on would compare each with each.
- */
-function locked(table: string, claim: string): string {
-  return `locked as materialized (
-  select l.*, ${claim} from claims as c join ${table} as l on l.key = c.key
-  order by l.key for no key update of l
-)`
 }
 
 function record(l: string): string {

@@ -1,3 +1,4 @@
+import { isName } from '../../databases/names.ts'
 import { LockError } from '../../errors.ts'
 
 export const DEFAULT_TABLE = 'holdfast_locks'
@@ -81,7 +82,7 @@ export function sqlFor(table: string): Sql {
 }
 
 export function checkTable(table: unknown): string {
-  if (typeof table !== 'string' || !/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table) || /^sqlite_/i.test(table)) {
+  if (!isName(table) || /^sqlite_/i.test(table)) {
     throw new LockError(
       'INVALID_OPTION',
       `sqliteStore: table: ${JSON.stringify(table)} cannot name a table; use letters, digits and underscores, ` +
