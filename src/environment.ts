@@ -10,7 +10,7 @@ export interface Environment {
   /** A `background` timer does not keep the process alive. */
   setTimer(delayMs: number, run: () => void, background: boolean): Timer
   clearTimer(timer: Timer): void
-  /** Runs once the promise jobs of the current tick are done, before any input or output. */
+  /** Runs a few promise jobs later, before any input or output. */
   defer(run: () => void): void
   /** Uniform in [0, 1). For jitter only. */
   random(): number
@@ -34,14 +34,17 @@ export const systemEnvironment: Environment = {
   clearTimer(timer) {
     clearTimeout(timer as NodeJS.Timeout)
   },
-  // The tick queue runs when the promise queue is empty, so every call made by tasks that resume in
-  // this tick is gathered, without the delay of a timer.
+  // Tasks that resume together get here together, so every call they make is gathered, without the delay of a timer.
+  // `nextTick` would gather more, but costs a task that is alone with its call ten times as much.
   defer(run) {
-    queueMicrotask(() => process.nextTick(run))
+    void resolved.then(nothing).then(nothing).then(run)
   },
   random: Math.random,
   newId,
 }
+
+const resolved = Promise.resolve()
+const nothing = (): void => {}
 
 const ID_BYTES = 16
 const pool = Buffer.alloc(256 * ID_BYTES)

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Ask } from '../../src/store.ts'
-import { askValues, claimValues, renewalValues } from '../../src/stores/postgres/records.ts'
+import { askValue, askValues, claimValues, renewalValues } from '../../src/stores/postgres/records.ts'
 import { DEFAULT_NAMES } from '../../src/stores/postgres/schema.ts'
 import { type Statement, statementsFor } from '../../src/stores/postgres/statements.ts'
 import { importPostgres } from '../built.ts'
@@ -11,7 +11,7 @@ const RECORDS = 100_000
 /** A prepared statement is planned anew five times before the server may keep a plan. */
 const TIMES = 12
 
-const { acquire, renew, release } = statementsFor(DEFAULT_NAMES)
+const { acquireOne, acquire, renew, releaseOne, release } = statementsFor(DEFAULT_NAMES)
 
 /** Prints how the server goes about each step, with one key and with 100, and measures the time it takes. */
 export function plans(): Promise<Samples> {
@@ -23,7 +23,8 @@ export function plans(): Promise<Samples> {
     await store.close()
     return onServer(url, async (client) => {
       await client.query(`vacuum analyze ${DEFAULT_NAMES.table}`)
-      for (const { name, text } of [acquire, renew, release]) await client.query(`prepare ${name} as ${text}`)
+      for (const { name, text } of [acquireOne, acquire, renew, releaseOne, release])
+        await client.query(`prepare ${name} as ${text}`)
       return { ...(await stepsWith(client, 1)), ...(await stepsWith(client, 100)) }
     })
   })
@@ -34,9 +35,14 @@ async function stepsWith(client: pg.Client, keys: number): Promise<Samples> {
   for (let i = 1; i <= TIMES; i += 1) {
     const all = asks(keys, i * keys, `owner ${i}`)
     const print = i === TIMES
-    times[0].push(await explain(client, 'acquire', acquire, askValues(all, null, []), keys, print))
+    const [ask] = all
+    if (!ask) return {}
+    const asking = keys === 1 ? askValue(ask, null, false) : askValues(all, null, [])
+    const releasing = keys === 1 ? [ask.key, ask.owner] : claimValues(all)
+    const [taking, giving] = keys === 1 ? [acquireOne, releaseOne] : [acquire, release]
+    times[0].push(await explain(client, 'acquire', taking, asking, keys, print))
     times[1].push(await explain(client, 'renew', renew, renewalValues(all), keys, print))
-    times[2].push(await explain(client, 'release', release, claimValues(all), keys, print))
+    times[2].push(await explain(client, 'release', giving, releasing, keys, print))
   }
   // Of those that were planned as in a program that has run for a while.
   const [acquires, renewals, releases] = times.map((each) => each.slice(TIMES / 2)) as typeof times

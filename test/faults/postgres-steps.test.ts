@@ -30,8 +30,12 @@ async function session(): Promise<pg.Client> {
 /** Inside a transaction, where the store itself refuses to. */
 async function grantIn(client: pg.Client, ask: Ask): Promise<number> {
   const { text } = statementsFor(DEFAULT_NAMES).acquire
-  const { rows } = await client.query(text, askValues([ask], null, []))
-  return Number(rows[0].grant_number)
+  const { rows } = await client.query<unknown[]>({
+    text,
+    values: askValues([ask], null, []),
+    rowMode: 'array',
+  })
+  return Number(rows[0]?.[0])
 }
 
 /** Whether a statement of another session waits for a lock. */

@@ -5,13 +5,29 @@ import { gate, track, world } from './support/world.ts'
 describe('Batcher', () => {
   it('gathers the calls of a tick into one', async () => {
     const { store, locks } = world()
-    const keys = Array.from({ length: 500 }, (_, i) => `k${i}`)
+    const keys = Array.from({ length: 50 }, (_, i) => `k${i}`)
     const leases = await Promise.all(keys.map((key) => locks.acquire(key)))
     await Promise.all(leases.map((lease) => lease.release()))
     expect(store.calls.slice(1)).toEqual([
-      { step: 'acquire', items: 500 },
-      { step: 'release', items: 500 },
+      { step: 'acquire', items: 50 },
+      { step: 'release', items: 50 },
     ])
+    await locks.close()
+  })
+
+  it('a crowd goes as two calls, neither of which waits for the other', async () => {
+    const { time, store, locks } = world()
+    await locks.using('open', () => {})
+    const slow = gate()
+    store.mood.acquire = slow.promise
+    const all = Array.from({ length: 500 }, (_, i) => locks.acquire(`k${i}`))
+    await time.settle()
+    expect(store.calls.filter(({ step }) => step === 'acquire').slice(1)).toEqual([
+      { step: 'acquire', items: 250 },
+      { step: 'acquire', items: 250 },
+    ])
+    slow.open()
+    await Promise.all(all)
     await locks.close()
   })
 
@@ -22,14 +38,14 @@ describe('Batcher', () => {
     store.mood.acquire = slow.promise
     const all = [locks.acquire('first')]
     await time.settle()
-    for (let i = 0; i < 1_500; i += 1) all.push(locks.acquire(`k${i}`))
+    for (let i = 0; i < 2_500; i += 1) all.push(locks.acquire(`k${i}`))
     await time.advance(10)
     expect(store.count('acquire')).toBe(2)
     store.mood.acquire = 'work'
     slow.open()
     await Promise.all(all)
     expect(store.calls.filter(({ step }) => step === 'acquire').map(({ items }) => items)).toEqual([
-      1, 1, 1_000, 500,
+      1, 1, 1_000, 1_000, 250, 250,
     ])
     await locks.close()
   })

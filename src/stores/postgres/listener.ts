@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Database, Listening } from './database.ts'
 import { within } from './limit.ts'
-import { ECHO } from './statements.ts'
+import { ECHO } from './expressions.ts'
 
 const MIN_PAUSE_MS = 100
 const MAX_PAUSE_MS = 10_000

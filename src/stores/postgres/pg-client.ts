@@ -1,4 +1,4 @@
-import { isInTransaction, type PgClient } from '../../databases/pg.ts'
+import { isInTransaction, type PgClient, type PgQuery } from '../../databases/pg.ts'
 import { type Database, type Ears, LIMIT_MS, type Listening } from './database.ts'
 import { insideTransaction, TimedOut } from './failures.ts'
 import { within } from './limit.ts'
@@ -6,6 +6,11 @@ import type { Row } from './records.ts'
 import type { Statement } from './statements.ts'
 
 const ignore = (): void => {}
+
+export function queryOf({ name, text }: Statement, values: readonly (string | null)[]): PgQuery {
+  const query: PgQuery = { text, values: [...values], rowMode: 'array' }
+  return name === undefined ? query : { name, ...query }
+}
 
 /** One client of `pg`, connected by the user and used by nobody else. Once its connection is lost, it stays lost. */
 export class PgClientDatabase implements Database {
@@ -17,9 +22,8 @@ export class PgClientDatabase implements Database {
     client.on('error', ignore)
   }
 
-  run({ name, text }: Statement, values: readonly (string | null)[]): Promise<readonly Row[]> {
-    const named = name === undefined ? {} : { name }
-    return this.#rows({ ...named, text, values: [...values], rowMode: 'array' })
+  run(statement: Statement, values: readonly (string | null)[]): Promise<readonly Row[]> {
+    return this.#rows(queryOf(statement, values))
   }
 
   async script(sql: string): Promise<void> {
@@ -56,7 +60,7 @@ export class PgClientDatabase implements Database {
   }
 
   /** One after the other: `pg` will refuse a query that comes while another is under way. */
-  async #rows(query: Parameters<PgClient['query']>[0]): Promise<readonly Row[]> {
+  async #rows(query: PgQuery): Promise<readonly Row[]> {
     let over = false
     const turn = this.#last.then(() => {
       // Whoever asked has been told that there was no answer.

@@ -1,8 +1,9 @@
 import { isInTransaction, type PgPool, type PgPoolClient } from '../../databases/pg.ts'
 import { listenToErrors } from '../../databases/pg-errors.ts'
 import { type Database, type Ears, LIMIT_MS, type Listening } from './database.ts'
-import { insideTransaction, isLost } from './failures.ts'
+import { insideTransaction, isLost, TimedOut } from './failures.ts'
 import { within } from './limit.ts'
+import { queryOf } from './pg-client.ts'
 import { listenOn, type OwnPgClient } from './pg-listening.ts'
 import type { Row } from './records.ts'
 import type { Statement } from './statements.ts'
@@ -11,6 +12,13 @@ import type { Statement } from './statements.ts'
 interface Kin {
   readonly Client?: new (options: unknown) => OwnPgClient
   readonly options?: { readonly max?: number }
+}
+
+interface Loan {
+  /** Nobody waits for it any more. */
+  over: boolean
+  /** While a connection is out. */
+  giveBack?: (destroy: boolean) => void
 }
 
 const ignore = (): void => {}
@@ -29,12 +37,9 @@ export class PgPoolDatabase implements Database {
     this.#stopListening = listenToErrors(pool)
   }
 
-  run({ name, text }: Statement, values: readonly (string | null)[]): Promise<readonly Row[]> {
-    const named = name === undefined ? {} : { name }
-    return this.#lend(async (client) => {
-      const { rows } = await client.query({ ...named, text, values: [...values], rowMode: 'array' })
-      return rows as Row[]
-    })
+  run(statement: Statement, values: readonly (string | null)[]): Promise<readonly Row[]> {
+    const query = queryOf(statement, values)
+    return this.#lend(async (client) => (await client.query(query)).rows as Row[])
   }
 
   async script(sql: string): Promise<void> {
@@ -53,44 +58,47 @@ export class PgPoolDatabase implements Database {
     this.#stopListening()
   }
 
-  async #lend<T>(work: (client: PgPoolClient) => Promise<T>): Promise<T> {
-    const until = performance.now() + LIMIT_MS
-    const client = await this.#take()
+  /** One limit for both: the wait for a connection, and that for the answer. */
+  #lend<T>(work: (client: PgPoolClient) => Promise<T>): Promise<T> {
+    const loan: Loan = { over: false }
+    return within(this.#borrow(loan, work), () => {
+      loan.over = true
+      if (!loan.giveBack) return this.#usedUp()
+      loan.giveBack(true)
+      return `the server did not answer within ${LIMIT_MS} ms`
+    })
+  }
+
+  async #borrow<T>(loan: Loan, work: (client: PgPoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#take(loan)
     // While it is lent, an error of its connection would otherwise be nobody's and end the process.
     client.on('error', ignore)
-    const giveBack = (destroy: boolean): void => {
+    loan.giveBack = (destroy) => {
+      delete loan.giveBack
       client.removeListener('error', ignore)
       client.release(destroy)
     }
     let result: T
     try {
-      const left = Math.max(1, until - performance.now())
-      result = await within(
-        work(client),
-        () => `the server did not answer within ${LIMIT_MS} ms`,
-        undefined,
-        left,
-      )
+      result = await work(client)
     } catch (error) {
-      giveBack(isLost(error))
+      loan.giveBack?.(isLost(error))
       throw error
     }
     const inside = isInTransaction(client)
-    giveBack(inside)
+    loan.giveBack?.(inside)
     if (inside) throw insideTransaction()
     return result
   }
 
   /** Someone may have given a connection back in the middle of a transaction. */
-  async #take(): Promise<PgPoolClient> {
+  async #take(loan: Loan): Promise<PgPoolClient> {
     for (let tries = 0; ; tries += 1) {
-      const client = await within(
-        this.#pool.connect(),
-        () => this.#usedUp(),
-        (late) => late.release(),
-      )
-      if (!isInTransaction(client)) return client
-      client.release(true)
+      const client = await this.#pool.connect()
+      const inside = isInTransaction(client)
+      if (!inside && !loan.over) return client
+      client.release(inside)
+      if (loan.over) throw new TimedOut('nobody waits for the connection any more')
       if (tries === MAX_TRIES) throw insideTransaction()
     }
   }

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Watch } from '../../store.ts'
 import { Listener, type Listened } from './listener.ts'
-import { channelOf, DIGEST, LONGEST_PLAIN_KEY, PLAIN } from './statements.ts'
+import { channelOf, DIGEST, LONGEST_PLAIN_KEY, PLAIN } from './expressions.ts'
 
 /** While nobody listens: behind a pooler, without LISTEN, or until a lost connection is back. */
 const POLL_MS = 100

@@ -1,5 +1,17 @@
 import { createHash } from 'node:crypto'
+import {
+  FREED,
+  held,
+  joined,
+  LOCK_TIMEOUT,
+  MAY_BE_LOST,
+  micros,
+  millis,
+  WAKE_WOKEN,
+  wanted,
+} from './expressions.ts'
 import { type Names, qualified } from './schema.ts'
+import { acquireStep, releaseStep, renewStep } from './steps.ts'
 
 /**
  * One statement with parameters. Those with a name are prepared; it differs when the text does, also between versions
@@ -12,8 +24,10 @@ export interface Statement {
 }
 
 export interface Statements {
+  readonly acquireOne: Statement
   readonly acquire: Statement
   readonly renew: Statement
+  readonly releaseOne: Statement
   readonly release: Statement
   readonly list: Statement
   readonly evict: Statement
@@ -24,25 +38,6 @@ export interface Statements {
   readonly sweep: Statement
   readonly notify: Statement
   readonly inspect: Statement
-}
-
-/** A row that stays locked this long belongs to somebody's forgotten transaction. Below the limit of a call. */
-const LOCK_TIMEOUT_MS = 2000
-
-/** Longer keys travel as a digest: the server keeps 8 GB of pending messages at most, and each under 8 KB. */
-export const LONGEST_PLAIN_KEY = 120
-
-/** What a listener hears: `=key`, or `#sha256` of a long key. `?` is its own echo. */
-export const PLAIN = '='
-export const DIGEST = '#'
-export const ECHO = '?'
-
-/** Further processes poll until the list is shorter: it is copied with each version of the row. */
-const MAX_WAITERS = 100
-
-/** Every waiting process listens on a channel of its own: a release wakes one of them, not all. */
-export function channelOf(waiter: string): string {
-  return `holdfast:${waiter}`
 }
 
 /**
@@ -56,17 +51,8 @@ export function channelOf(waiter: string): string {
  */
 export function statementsFor(names: Names): Statements {
   const table = qualified(names)
-  const lockTimeout = `set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true)`
-  // Losing a release or a mark in a crash of the server is safe: the lease runs out. Losing a grant is not.
-  const mayBeLost = `set_config('synchronous_commit', 'off', true)`
-  // Where the server would not wait for the disk, a crash could forget a holder.
-  const mustLast = `case when current_setting('synchronous_commit') = 'off'
-    then set_config('synchronous_commit', 'on', true) end`
-  const wakeWoken = `case when l.woken is not null
-    then pg_notify('${channelOf('')}' || l.woken, ${payload('l.key')})::text end`
-  const popped = `waiters = l.waiters[2:], woken = l.waiters[1]`
-  const freed = `owner = null, expires_at = least(l.expires_at, clock_timestamp()), ${popped}`
-
+  const acquire = acquireStep(names)
+  const release = releaseStep(names)
   // Reads the latest version of the rows, whatever the statement's snapshot says, and keeps them.
   const locked = (keys: string, ...settings: readonly string[]): string => `with claims as materialized (
   select k.key from (select ${settings.join(', ')}) as s, unnest(${keys}) as k(key)
@@ -76,84 +62,11 @@ export function statementsFor(names: Names): Statements {
 )`
 
   return {
-    // The set-list takes its values from one subquery, which reads the clock once: with a clock_timestamp()
-    // in each of them, the owner could be decided before a lease's end and its grant number after.
-    // `s` is one row, read first. $4 is which of the holders in $7: most asks
-    // have the same. $5 is the asking process if it listens, $6 the keys that it waits for.
-    acquire: statement(
-      'acquire',
-      `with answers as (
-  insert into ${table} as l
-    (key, owner, grant_number, holder, previous, granted_at, lease_ms, expires_at, wanted, waiters)
-  select a.key, a.owner, ${micros('s.now')}, s.holders[a.holder]::json, null, s.now, a.lease_ms, ${later('s.now', 'a')}, false, '{}'
-  from (select clock_timestamp() as now, $7::text::text[] as holders, ${lockTimeout}, ${mustLast}) as s,
-    unnest($1::text::text[], $2::text::text[], $3::text::bigint[], $4::text::int[]) as a(key, owner, lease_ms, holder)
-  order by a.key collate "C"
-  on conflict (key) do update
-  set (owner, grant_number, holder, previous, granted_at, lease_ms, expires_at, wanted, waiters) = (
-    select
-      case when d.free then excluded.owner else l.owner end,
-      case when d.free then greatest(l.grant_number + 1, ${micros('d.now')}) else l.grant_number end,
-      case when d.free then excluded.holder else l.holder end,
-      case when d.free then case when l.owner is not null and l.grant_number > 0 then l.holder end
-        when d.mine then null else l.previous end,
-      case when d.free then d.now else l.granted_at end,
-      case when d.free then excluded.lease_ms else l.lease_ms end,
-      case when d.free then ${later('d.now', 'excluded')}
-        when d.mine then greatest(l.expires_at, ${later('d.now', 'excluded')})
-        else l.expires_at end,
-      not d.free and (l.wanted or not d.mine),
-      case when d.free then array_remove(l.waiters, $5::text)
-        when d.mine or l.key not in (select unnest($6::text::text[])) then l.waiters
-        else ${joined('l.waiters', '$5::text')} end
-    from (
-      select n.now, l.owner is null or l.expires_at <= n.now as free, l.owner = excluded.owner as mine
-      from (select clock_timestamp() as now) as n
-      offset 0
-    ) as d
-  )
-  returning key, owner, grant_number, holder, previous, expires_at
-)
-select a.key, a.grant_number::text, a.owner,
-  case when a.granted then a.previous else a.holder end::text,
-  case when not a.granted then ${millis('a.expires_at - clock_timestamp()')}::text end,
-  case when not bool_or(a.granted) over () then ${mayBeLost} end
-from (select *, owner in (select unnest($2::text::text[])) as granted from answers offset 0) as a`,
-    ),
-
-    // As an upsert, which always goes by the index. A record that is missing comes into being, with number 0 and
-    // long run out: it means nothing, and goes with the next clean-up. `wanted` carries whether to rotate.
-    renew: statement(
-      'renew',
-      `insert into ${table} as l
-  (key, owner, grant_number, holder, granted_at, lease_ms, expires_at, wanted, waiters)
-select c.key, c.owner, 0, '{}', s.now, c.lease_ms, '-infinity', c.rotate, '{}'
-from (select clock_timestamp() as now, ${lockTimeout}, ${mustLast}) as s,
-  unnest($1::text::text[], $2::text::text[], $3::text::bigint[], $4::text::boolean[]) as c(key, owner, lease_ms, rotate)
-order by c.key collate "C"
-on conflict (key) do update set
-  expires_at = greatest(l.expires_at, ${later('clock_timestamp()', 'excluded')}),
-  lease_ms = excluded.lease_ms,
-  grant_number = case when excluded.wanted then greatest(l.grant_number + 1, ${micros('clock_timestamp()')})
-    else l.grant_number end
-where l.owner = excluded.owner and l.expires_at > clock_timestamp()
-returning key, grant_number::text`,
-    ),
-
-    // In the same way. The record is free from the end of its lease, or from now; `keep` starts there. What was in
-    // force when the statement began, and still ours when the row was locked, counts as released.
-    release: statement(
-      'release',
-      `insert into ${table} as l
-  (key, owner, grant_number, holder, granted_at, lease_ms, expires_at, wanted, waiters)
-select c.key, c.owner, 0, '{}', s.now, 0, '-infinity', false, '{}'
-from (select clock_timestamp() as now, ${lockTimeout}, ${mayBeLost}) as s,
-  unnest($1::text::text[], $2::text::text[]) as c(key, owner)
-order by c.key collate "C"
-on conflict (key) do update set ${freed}
-where l.owner = excluded.owner
-returning key, (expires_at >= statement_timestamp())::text, (wanted or woken is not null)::text, ${wakeWoken}`,
-    ),
+    acquireOne: statement('acquire_one', acquire.one),
+    acquire: statement('acquire', acquire.many),
+    renew: statement('renew', renewStep(names)),
+    releaseOne: statement('release_one', release.one),
+    release: statement('release', release.many),
 
     // $1 exact key or null, $2 prefix, $3 after, $4 limit
     list: unnamed(
@@ -165,12 +78,12 @@ order by l.key limit $4::text::bigint`,
 
     // $1 key, $2 grant or null
     evict: unnamed(
-      `${locked('array[$1::text]', lockTimeout)}
-update ${table} as l set ${freed}
+      `${locked('array[$1::text]', LOCK_TIMEOUT)}
+update ${table} as l set ${FREED}
 from locked
 where l.key = locked.key and ${held('locked')}
   and ($2::text is null or locked.grant_number = $2::text::bigint)
-returning ${record('locked')}, ${wakeWoken}`,
+returning ${record('locked')}, ${WAKE_WOKEN}`,
     ),
 
     free: unnamed(
@@ -180,7 +93,7 @@ where not coalesce(${held('l')}, false)`,
 
     // $1 keys, $2 the process that will be woken for them. Those that are held; the others may be asked for now.
     enlist: unnamed(
-      `${locked('$1::text::text[]', lockTimeout, mayBeLost)}
+      `${locked('$1::text::text[]', LOCK_TIMEOUT, MAY_BE_LOST)}
 update ${table} as l set wanted = true, waiters = ${joined('l.waiters', '$2::text')}
 from locked where l.key = locked.key and ${held('locked')}
 returning l.key`,
@@ -188,7 +101,7 @@ returning l.key`,
 
     // $1 keys, $2 the process that waits for them no more.
     dismiss: unnamed(
-      `${locked('$1::text::text[]', lockTimeout, mayBeLost)}
+      `${locked('$1::text::text[]', LOCK_TIMEOUT, MAY_BE_LOST)}
 update ${table} as l set waiters = array_remove(l.waiters, $2::text)
 from locked where l.key = locked.key and $2::text = any(locked.waiters)`,
     ),
@@ -196,12 +109,12 @@ from locked where l.key = locked.key and $2::text = any(locked.waiters)`,
     // $1 a key that a process was woken for and has not asked for: wakes the next, if it is still free. $2 the
     // process, if it goes on waiting.
     pass: unnamed(
-      `${locked('array[$1::text]', lockTimeout, mayBeLost)}
+      `${locked('array[$1::text]', LOCK_TIMEOUT, MAY_BE_LOST)}
 update ${table} as l
 set waiters = ${joined('l.waiters[d.first:]', '$2::text')}, woken = l.waiters[d.first - 1]
 from locked, lateral (select case when ${held('locked')} then 1 else 2 end as first offset 0) as d
 where l.key = locked.key
-returning ${wakeWoken}`,
+returning ${WAKE_WOKEN}`,
     ),
 
     // $1 after which key, $2 how many to look at, $3 keep in ms. A record whose number is ahead of the clock
@@ -215,7 +128,7 @@ returning ${wakeWoken}`,
     and l.grant_number < ${micros('clock_timestamp()')} - $3::text::bigint * 1000
   order by l.key for update skip locked
 ), gone as (
-  delete from ${table} as l using stale where l.key = stale.key and ${mayBeLost} is not null
+  delete from ${table} as l using stale where l.key = stale.key and ${MAY_BE_LOST} is not null
 )
 select max(key) from looked_at having count(*) >= $2::text::bigint`,
     ),
@@ -237,38 +150,6 @@ where n.nspname = $1::text`,
 function record(l: string): string {
   return `${l}.key, ${l}.grant_number::text, ${l}.holder::text, ${millis(l + '.granted_at')}::text,
   ${l}.lease_ms::text, ${millis(`${l}.expires_at - clock_timestamp()`)}::text, ${wanted(l)}::text`
-}
-
-function held(l: string): string {
-  return `${l}.owner is not null and ${l}.expires_at > clock_timestamp()`
-}
-
-/** A process that sleeps does not ask, but it wants the key all the same. */
-function wanted(l: string): string {
-  return `(${l}.wanted or cardinality(${l}.waiters) > 0)`
-}
-
-/** Last in the list, once. A process that does not listen is null, and stays out. */
-function joined(waiters: string, waiter: string): string {
-  return `case when ${waiter} is null or ${waiter} = any(${waiters}) or cardinality(${waiters}) >= ${MAX_WAITERS}
-    then ${waiters} else ${waiters} || ${waiter} end`
-}
-
-function micros(time: string): string {
-  return `(extract(epoch from ${time}) * 1000000)::bigint`
-}
-
-function millis(time: string): string {
-  return `(extract(epoch from ${time}) * 1000)`
-}
-
-function later(time: string, from: string): string {
-  return `${time} + ${from}.lease_ms * interval '1 ms'`
-}
-
-function payload(key: string): string {
-  return `case when octet_length(${key}) <= ${LONGEST_PLAIN_KEY} then '${PLAIN}' || ${key}
-    else '${DIGEST}' || encode(sha256(convert_to(${key}, 'UTF8')), 'hex') end`
 }
 
 function unnamed(text: string): Statement {

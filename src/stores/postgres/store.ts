@@ -3,7 +3,6 @@ import type {
   Answer,
   Ask,
   Claim,
-  Fault,
   ListQuery,
   LockPage,
   LockRecord,
@@ -24,10 +23,10 @@ import {
   missingTable,
   otherTable,
 } from './failures.ts'
-import { inHalves } from './halves.ts'
 import { Push } from './push.ts'
 import {
   answersTo,
+  askValue,
   askValues,
   claimValues,
   recordOf,
@@ -90,31 +89,19 @@ export class PostgresStore implements Store {
     }
   }
 
-  acquire(asks: readonly Ask[]): Promise<readonly (Answer | Fault)[]> {
-    return inHalves(asks, (half) => this.#acquire(half))
-  }
-
-  renew(renewals: readonly Renewal[]): Promise<readonly (RenewalAnswer | Fault)[]> {
-    return inHalves(renewals, async (half) => {
-      return renewalAnswersTo(half, await this.#step(this.#statements.renew, renewalValues(half)))
-    })
-  }
-
-  release(claims: readonly Claim[]): Promise<readonly (ReleaseAnswer | Fault)[]> {
-    return inHalves(claims, async (half) => {
-      return releaseAnswersTo(half, await this.#step(this.#statements.release, claimValues(half)))
-    })
-  }
-
-  async #acquire(asks: readonly Ask[]): Promise<Answer[]> {
+  async acquire(asks: readonly Ask[]): Promise<readonly Answer[]> {
     const { waiter } = this.#push
     const waiting =
       waiter === null ? [] : asks.filter(({ key }) => this.#push.watches(key)).map(({ key }) => key)
     const woken = asks.filter(({ key }) => this.#push.asking(key))
-    const values = askValues(asks, waiter, waiting)
+    const [ask] = asks
     let answers: Answer[]
     try {
-      answers = answersTo(asks, await this.#step(this.#statements.acquire, values))
+      const rows =
+        ask && asks.length === 1
+          ? await this.#step(this.#statements.acquireOne, askValue(ask, waiter, waiting.length > 0))
+          : await this.#step(this.#statements.acquire, askValues(asks, waiter, waiting))
+      answers = answersTo(asks, rows)
     } catch (error) {
       for (const { key } of woken) this.#push.failed(key)
       throw error
@@ -126,6 +113,19 @@ export class PostgresStore implements Store {
     }
     this.#sweep.poke()
     return answers
+  }
+
+  async renew(renewals: readonly Renewal[]): Promise<readonly RenewalAnswer[]> {
+    return renewalAnswersTo(renewals, await this.#step(this.#statements.renew, renewalValues(renewals)))
+  }
+
+  async release(claims: readonly Claim[]): Promise<readonly ReleaseAnswer[]> {
+    const [claim] = claims
+    const rows =
+      claim && claims.length === 1
+        ? await this.#step(this.#statements.releaseOne, [claim.key, claim.owner])
+        : await this.#step(this.#statements.release, claimValues(claims))
+    return releaseAnswersTo(claims, rows)
   }
 
   async list({ key, prefix = '', after = '', limit }: ListQuery): Promise<LockPage> {
