@@ -8,6 +8,10 @@ export interface OpenServer {
 const openers = {
   postgres: async (): Promise<OpenServer> =>
     given('HOLDFAST_POSTGRES_URL') ?? (await import('./postgres.ts')).startPostgres(),
+  redis: async (): Promise<OpenServer> =>
+    given('HOLDFAST_REDIS_URL') ?? (await import('./redis.ts')).startRedis(),
+  /** The URLs of its nodes with commas between them; one node is enough. */
+  'redis-cluster': async (): Promise<OpenServer> => given('HOLDFAST_REDIS_CLUSTER_URL') ?? calmRedisCluster(),
 }
 
 export type ServerKind = keyof typeof openers
@@ -20,4 +24,11 @@ export async function openServer(kind: ServerKind): Promise<OpenServer> {
 function given(variable: string): OpenServer | undefined {
   const url = process.env[variable]
   return url ? { url, stop: () => Promise.resolve() } : undefined
+}
+
+/** No one kills its nodes, and a machine with much to do is no reason for a fail-over. */
+async function calmRedisCluster(): Promise<OpenServer> {
+  const cluster = await (await import('./redis-cluster.ts')).startRedisCluster()
+  for (const node of cluster.nodes) await node.command('config', 'set', 'cluster-node-timeout', 15_000)
+  return { url: cluster.urls.join(','), stop: () => cluster.stop() }
 }
