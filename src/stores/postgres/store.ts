@@ -12,6 +12,7 @@ import type {
   Store,
   Watch,
 } from '../../store.ts'
+import { Push } from '../shared/push.ts'
 import { type Database, LIMIT_MS } from './database.ts'
 import {
   asLockError,
@@ -23,7 +24,7 @@ import {
   missingTable,
   otherTable,
 } from './failures.ts'
-import { Push } from './push.ts'
+import { hearingOn } from './hearing.ts'
 import {
   answersTo,
   askValue,
@@ -67,9 +68,10 @@ export class PostgresStore implements Store {
     this.#settings = settings
     this.#statements = statements
     const keysOf = (rows: readonly Row[]): string[] => rows.map(([key]) => String(key))
+    const notify = (channel: string, payload: string): Promise<unknown> =>
+      this.#query(statements.notify, [channel, payload])
     this.#push = new Push({
-      ear,
-      notify: (channel, payload) => this.#query(statements.notify, [channel, payload]),
+      listen: ear && ((waiter, ears) => hearingOn(waiter, ears, { database: ear, notify })),
       free: async (keys) => keysOf(await this.#query(statements.free, [arrayOf(keys)])),
       enlist: async (keys, waiter) => keysOf(await this.#query(statements.enlist, [arrayOf(keys), waiter])),
       dismiss: (keys, waiter) => this.#query(statements.dismiss, [arrayOf(keys), waiter]),
@@ -90,9 +92,8 @@ export class PostgresStore implements Store {
   }
 
   async acquire(asks: readonly Ask[]): Promise<readonly Answer[]> {
-    const { waiter } = this.#push
-    const waiting =
-      waiter === null ? [] : asks.filter(({ key }) => this.#push.watches(key)).map(({ key }) => key)
+    const waiter = this.#push.id
+    const waiting = asks.filter(({ key }) => this.#push.waitsFor(key)).map(({ key }) => key)
     const woken = asks.filter(({ key }) => this.#push.asking(key))
     const [ask] = asks
     let answers: Answer[]
@@ -106,10 +107,10 @@ export class PostgresStore implements Store {
       for (const { key } of woken) this.#push.failed(key)
       throw error
     }
-    const enlisting = new Set(waiting)
+    const waited = new Set(waiting)
     for (const [index, { granted }] of answers.entries()) {
       const { key } = asks[index] as Ask
-      this.#push.asked(key, granted, enlisting.has(key))
+      this.#push.asked(key, granted, waited.has(key))
     }
     this.#sweep.poke()
     return answers
