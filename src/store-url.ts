@@ -3,6 +3,7 @@ import { LockError } from './errors.ts'
 import type { Store } from './store.ts'
 import { memoryStore } from './stores/memory.ts'
 import { checkUrl } from './stores/postgres/url.ts'
+import { checkRedisUrl } from './stores/redis/url.ts'
 import { locate } from './stores/sqlite/location.ts'
 
 interface Scheme {
@@ -16,6 +17,17 @@ const postgres: Scheme = {
   check: (rest) => checkUrl(`postgres:${rest}`, 'createLocks'),
   load: async (rest) => (await import('./stores/postgres/index.ts')).postgresStore(`postgres:${rest}`),
 }
+
+/** Sentinel and Cluster have schemes of their own, and so has TLS. */
+function redis(scheme: string): Scheme {
+  return {
+    check: (rest) => checkRedisUrl(`${scheme}:${rest}`, 'createLocks'),
+    load: async (rest) => (await import('./stores/redis/index.ts')).redisStore(`${scheme}:${rest}`),
+  }
+}
+
+const REDIS = ['redis', 'rediss', 'redis+sentinel', 'rediss+sentinel', 'redis+cluster', 'rediss+cluster']
+const VALKEY = REDIS.map((scheme) => scheme.replace('redis', 'valkey'))
 
 const SCHEMES: Record<string, Scheme> = {
   memory: {
@@ -35,6 +47,7 @@ const SCHEMES: Record<string, Scheme> = {
   },
   postgres,
   postgresql: postgres,
+  ...Object.fromEntries([...REDIS, ...VALKEY].map((scheme) => [scheme, redis(scheme)])),
 }
 
 /** How to get the store that a URL names. A wrong URL fails at once. */

@@ -80,7 +80,7 @@ export interface Grant {
    * for as long as the key is used, also past release, expiry, eviction and clean-up.
    */
   readonly grant: number
-  /** The holder whose lease had run out unreleased; null if the key was free. */
+  /** The holder whose lease had run out unreleased; null if the key was free, or the store cannot tell. */
   readonly previous: Holder | null
 }
 

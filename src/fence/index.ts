@@ -24,4 +24,12 @@ export {
 } from './header.ts'
 export { type MemoryFence, memoryFence } from './memory.ts'
 export type { NodeResponse } from './problem.ts'
+export {
+  type FenceIoredis,
+  type FenceNodeRedis,
+  type RedisFence,
+  redisFence,
+  type RedisFenceOptions,
+  type ScriptInput,
+} from './redis.ts'
 export { fenceSql } from './sql.ts'

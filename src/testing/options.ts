@@ -34,6 +34,12 @@ export interface ConformanceOptions {
   readonly push?: boolean
 
   /**
+   * Whether a grant names the holder whose lease had run out before. Default true: false only where the server itself
+   * removes what has expired.
+   */
+  readonly namesExpired?: boolean
+
+  /**
    * The shortest lease that the backend can keep. Default 200 ms. Raise it where the server counts in
    * whole seconds; the tests that wait for a lease to run out get slower by as much.
    */
@@ -78,6 +84,7 @@ export interface Settings {
   readonly reset: () => unknown
   readonly keyPrefix: string
   readonly push: boolean
+  readonly namesExpired: boolean
   /** A lease to wait out. */
   readonly shortMs: number
   readonly toleranceMs: number
@@ -95,6 +102,7 @@ export function settingsOf(options: ConformanceOptions): Settings {
     reset: options.reset ?? (() => undefined),
     keyPrefix,
     push: options.push ?? true,
+    namesExpired: options.namesExpired ?? true,
     shortMs: options.minLeaseMs ?? 200,
     toleranceMs: options.toleranceMs ?? 10,
     patienceMs: options.patienceMs ?? 15_000,

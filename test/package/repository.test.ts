@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { embedded, MODULE } from '../../scripts/embed-lua.ts'
 import { LOCK_ERROR_CODES } from '../../src/errors.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
@@ -25,12 +26,17 @@ describe('docs/errors.md', () => {
 
 describe('stores', () => {
   it('each has a conformance test that runs the suite', () => {
-    const stores = readdirSync(join(root, 'src/stores')).map((entry) => entry.replace(/\.ts$/, ''))
+    const entries = readdirSync(join(root, 'src/stores')).map((entry) => entry.replace(/\.ts$/, ''))
+    const stores = entries.filter((entry) => entry !== 'shared')
     expect(stores).not.toEqual([])
     for (const store of stores) {
       expect(read(`test/conformance/${store}.test.ts`)).toMatch(/from '\.\.\/\.\.\/src\/testing\/index\.ts'/)
     }
   })
+})
+
+it('the Lua of the Redis store is embedded as it is written; else run npm run embed', () => {
+  expect(readFileSync(MODULE, 'utf8')).toBe(embedded())
 })
 
 describe('size', () => {

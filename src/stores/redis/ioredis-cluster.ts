@@ -1,0 +1,97 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Ioredis, IoredisCluster } from '../../databases/ioredis.ts'
+import type { Ears, Listening, RedisClient, Scanner } from './client.ts'
+import { IoredisCalls } from './ioredis-calls.ts'
+import { scannerOf } from './ioredis-scanner.ts'
+import { IoredisSubscriber } from './ioredis-subscriber.ts'
+import { slotOf } from './slot.ts'
+import { type Place, Subscriptions } from './subscriptions.ts'
+
+/** As often, and as far apart, as ioredis itself tries a command that is sent elsewhere. */
+const MAX_TRIES = 16
+const PAUSE_MS = 100
+/** Nothing was run. */
+const ELSEWHERE = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN) /
+
+/** A `Cluster` of ioredis, the user's or our own. */
+export class IoredisClusterClient implements RedisClient {
+  readonly cluster = true
+  readonly keyPrefix: string
+  readonly #cluster: IoredisCluster
+  readonly #end: (() => Promise<void>) | undefined
+  readonly #calls: IoredisCalls
+  readonly #listenings = new Set<Listening>()
+
+  /** `end` closes the client if it is ours. */
+  constructor(cluster: IoredisCluster, end?: () => Promise<void>) {
+    this.#cluster = cluster
+    this.#end = end
+    this.#calls = new IoredisCalls(cluster)
+    this.keyPrefix = cluster.options.keyPrefix ?? ''
+  }
+
+  evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#calls.evalSha(sha, keys, args)
+  }
+
+  eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#calls.eval(text, keys, args)
+  }
+
+  async evalShaAndWait(
+    sha: string,
+    keys: readonly string[],
+    args: readonly string[],
+    replicas: number,
+    limitMs: number,
+  ): Promise<readonly [reply: unknown, replicas: number]> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#calls.evalShaAndWait(sha, keys, args, replicas, limitMs)
+      } catch (error) {
+        // ioredis itself follows only if all of a pipeline is sent elsewhere, and a WAIT never is.
+        if (tries === MAX_TRIES || !(error instanceof Error) || !ELSEWHERE.test(error.message)) throw error
+        await Promise.allSettled([this.#refresh(), setTimeout(PAUSE_MS)])
+      }
+    }
+  }
+
+  async scanners(): Promise<readonly Scanner[]> {
+    // Before, it knows the nodes that it was given, and takes them all for masters.
+    await this.#calls.connected()
+    const masters = this.#cluster.nodes('master').map((node) => scannerOf(addressOf(node), node))
+    return masters.sort((one, other) => (one.name < other.name ? -1 : 1))
+  }
+
+  listen(ears: Ears): Listening {
+    const find = async (afresh: boolean): Promise<(channel: string) => Place | undefined> => {
+      if (afresh) await this.#refresh()
+      return (channel) => this.#placeOf(channel)
+    }
+    const listening = new Subscriptions({ find }, ears)
+    this.#listenings.add(listening)
+    return listening
+  }
+
+  async close(): Promise<void> {
+    for (const listening of this.#listenings) await listening.close()
+    await this.#end?.()
+  }
+
+  #placeOf(channel: string): Place | undefined {
+    const name = this.#cluster.slots[slotOf(channel)]?.[0]
+    const node = this.#cluster.nodes('all').find((one) => addressOf(one) === name)
+    if (name === undefined || !node) return undefined
+    return { name, open: (events) => new IoredisSubscriber(node, true, events) }
+  }
+
+  #refresh(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#cluster.refreshSlotsCache((error) => (error ? reject(error) : resolve()))
+    })
+  }
+}
+
+function addressOf({ options: { host, port } }: Ioredis): string {
+  return `${host}:${port}`
+}

@@ -1,0 +1,63 @@
+import type { Ioredis } from '../../databases/ioredis.ts'
+import type { Ears, Listening, RedisClient, Scanner } from './client.ts'
+import { IoredisCalls } from './ioredis-calls.ts'
+import { scannerOf } from './ioredis-scanner.ts'
+import { IoredisSubscriber } from './ioredis-subscriber.ts'
+import { type Place, Subscriptions } from './subscriptions.ts'
+
+/** A `Redis` of ioredis, the user's or our own: one server, or the master that Sentinel names. */
+export class IoredisClient implements RedisClient {
+  readonly cluster = false
+  readonly keyPrefix: string
+  readonly #redis: Ioredis
+  readonly #end: (() => Promise<void>) | undefined
+  readonly #calls: IoredisCalls
+  readonly #listenings = new Set<Listening>()
+
+  /** `end` closes the client if it is ours. */
+  constructor(redis: Ioredis, end?: () => Promise<void>) {
+    this.#redis = redis
+    this.#end = end
+    this.#calls = new IoredisCalls(redis)
+    this.keyPrefix = redis.options.keyPrefix ?? ''
+  }
+
+  evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#calls.evalSha(sha, keys, args)
+  }
+
+  eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#calls.eval(text, keys, args)
+  }
+
+  evalShaAndWait(
+    sha: string,
+    keys: readonly string[],
+    args: readonly string[],
+    replicas: number,
+    limitMs: number,
+  ): Promise<readonly [reply: unknown, replicas: number]> {
+    return this.#calls.evalShaAndWait(sha, keys, args, replicas, limitMs)
+  }
+
+  async scanners(): Promise<readonly Scanner[]> {
+    await this.#calls.usable()
+    return [scannerOf('', this.#redis)]
+  }
+
+  listen(ears: Ears): Listening {
+    const place: Place = { name: '', open: (events) => new IoredisSubscriber(this.#redis, false, events) }
+    const find = async (): Promise<() => Place | undefined> => {
+      // Of a client that its owner has closed, no copy is made.
+      return () => (this.#redis.status === 'end' ? undefined : place)
+    }
+    const listening = new Subscriptions({ find }, ears)
+    this.#listenings.add(listening)
+    return listening
+  }
+
+  async close(): Promise<void> {
+    for (const listening of this.#listenings) await listening.close()
+    await this.#end?.()
+  }
+}

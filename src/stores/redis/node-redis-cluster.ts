@@ -1,0 +1,173 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { within } from '../../databases/limit.ts'
+import {
+  keyPrefixOf,
+  type NodeRedis,
+  type NodeRedisCluster,
+  type NodeRedisNode,
+  rediscover,
+} from '../../databases/node-redis.ts'
+import type { Ears, Listening, RedisClient, Scanner } from './client.ts'
+import { evaluation, PLAIN, scanned, scanning, sendAndWait } from './node-redis.ts'
+import { Presence } from './node-redis-presence.ts'
+import { NodeRedisSubscriber } from './node-redis-subscriber.ts'
+import { slotOf } from './slot.ts'
+import { type Place, Subscriptions } from './subscriptions.ts'
+
+const MAX_REDIRECTIONS = 16
+/** While a slot is on its way and its keys are on either side, or nobody has it. */
+const TRY_AGAIN_MS = 100
+const LIMIT_MS = 2500
+const REDISCOVERY_PAUSE_MS = 500
+
+/** What `createCluster` of node-redis gave, to the user or to us. */
+export class NodeRedisClusterClient implements RedisClient {
+  readonly cluster = true
+  readonly keyPrefix: string
+  readonly #cluster: NodeRedisCluster
+  readonly #end: (() => Promise<void>) | undefined
+  readonly #presence: Presence
+  readonly #listenings = new Set<Listening>()
+  #rediscovering: Promise<void> | undefined
+  #rediscoveredAt = -Infinity
+
+  /** `end` closes the client if it is ours. */
+  constructor(cluster: NodeRedisCluster, end?: () => Promise<void>) {
+    this.#cluster = cluster
+    this.#end = end
+    this.#presence = new Presence(cluster)
+    this.keyPrefix = keyPrefixOf(cluster)
+  }
+
+  evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#send(evaluation('EVALSHA', sha, keys, args, this.keyPrefix))
+  }
+
+  eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#send(evaluation('EVAL', text, keys, args, this.keyPrefix))
+  }
+
+  /** On the node that has the slot, since redirections would part the two commands. */
+  async evalShaAndWait(
+    sha: string,
+    keys: readonly string[],
+    args: readonly string[],
+    replicas: number,
+    limitMs: number,
+  ): Promise<readonly [reply: unknown, replicas: number]> {
+    const command = evaluation('EVALSHA', sha, keys, args, this.keyPrefix)
+    const key = command[3] ?? ''
+    let asked: NodeRedisNode | undefined
+    return redirected(
+      async () => {
+        const client = await this.#clientOf(asked ?? this.#masterOf(key))
+        // The next command only, and it is the next.
+        if (asked) void client.sendCommand(['ASKING']).catch(() => undefined)
+        return sendAndWait(client, command, replicas, limitMs)
+      },
+      async (kind, address) => {
+        asked = kind === 'ASK' ? this.#cluster.nodeByAddress.get(address) : undefined
+        if (!asked) await this.#rediscover()
+      },
+    )
+  }
+
+  async scanners(): Promise<readonly Scanner[]> {
+    this.#presence.check()
+    const masters = [...this.#cluster.masters].sort((a, b) => (a.address < b.address ? -1 : 1))
+    return masters.map((node) => ({
+      name: node.address,
+      scan: async (...page) => {
+        const client = await this.#clientOf(node)
+        return scanned(await client.sendCommand(scanning(...page), PLAIN))
+      },
+    }))
+  }
+
+  listen(ears: Ears): Listening {
+    const listening = new Subscriptions({ find: (afresh) => this.#find(afresh) }, ears)
+    this.#listenings.add(listening)
+    return listening
+  }
+
+  async close(): Promise<void> {
+    for (const listening of this.#listenings) void listening.close()
+    this.#listenings.clear()
+    await this.#end?.()
+    this.#presence.end()
+  }
+
+  async #send(command: string[]): Promise<unknown> {
+    const key = command[3] ?? ''
+    return redirected(async () => {
+      this.#masterOf(key)
+      return this.#cluster.sendCommand(key, false, [...command], PLAIN)
+    })
+  }
+
+  #masterOf(key: string): NodeRedisNode {
+    this.#presence.check()
+    const slot = slotOf(key)
+    const master = this.#cluster.slots[slot]?.master
+    if (!master) throw new Error(`the cluster client knows no node for slot ${slot}, or is still connecting`)
+    // Version 5 keeps to a master that is gone for as long as nobody sends it elsewhere, and 6 for seconds.
+    if (master.client?.isReady === false) void this.#rediscover().catch(() => undefined)
+    return master
+  }
+
+  #clientOf(node: NodeRedisNode): Promise<NodeRedis> {
+    return node.client ? Promise.resolve(node.client) : this.#cluster.nodeClient(node as never)
+  }
+
+  async #find(afresh: boolean): Promise<(channel: string) => Place | undefined> {
+    this.#presence.check()
+    if (afresh) await this.#rediscover()
+    // With `minimizeConnections` they are opened when they are needed.
+    const unused = this.#cluster.masters.filter((node) => !node.client)
+    await Promise.allSettled(unused.map((node) => withinLimit(this.#clientOf(node))))
+    return (channel) => {
+      const { address: name, client } = this.#cluster.slots[slotOf(channel)]?.master ?? {}
+      if (name === undefined || !client) return undefined
+      return { name, open: (events) => new NodeRedisSubscriber(client, true, events) }
+    }
+  }
+
+  #rediscover(): Promise<void> {
+    this.#rediscovering ??= this.#rediscoverOnce().finally(() => (this.#rediscovering = undefined))
+    return this.#rediscovering
+  }
+
+  async #rediscoverOnce(): Promise<void> {
+    const sooner = this.#rediscoveredAt + REDISCOVERY_PAUSE_MS - performance.now()
+    if (sooner > 0) await pause(sooner, undefined, { ref: false })
+    this.#rediscoveredAt = performance.now()
+    const nodes = [...this.#cluster.nodeByAddress.values()]
+    const { client } = nodes.find((node) => node.client?.isReady) ?? nodes.find((node) => node.client) ?? {}
+    if (client) await withinLimit(rediscover(this.#cluster, client))
+  }
+}
+
+function withinLimit<T>(work: Promise<T>): Promise<T> {
+  return within(work, LIMIT_MS, () => new Error(`no answer of the cluster within ${LIMIT_MS} ms`))
+}
+
+/** Follows what the servers say, for a while. Whatever `send` did before such an error had no effect. */
+async function redirected<T>(
+  send: () => Promise<T>,
+  follow?: (kind: string, address: string) => Promise<void>,
+): Promise<T> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await send()
+    } catch (error) {
+      const [, kind = '', address = ''] =
+        /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b(?: \d+ (\S+))?/.exec(
+          error instanceof Error ? error.message : '',
+        ) ?? []
+      if (kind === '' || tries === MAX_REDIRECTIONS) throw error
+      if (kind === 'TRYAGAIN' || kind === 'CLUSTERDOWN') await pause(TRY_AGAIN_MS)
+      else if (follow) await follow(kind, address)
+      else throw error
+    }
+  }
+}

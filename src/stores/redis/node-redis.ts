@@ -1,0 +1,137 @@
+import {
+  keyPrefixOf,
+  type NodeRedis,
+  type NodeRedisConnectable,
+  type NodeRedisPool,
+} from '../../databases/node-redis.ts'
+import type { Ears, Listening, RedisClient, Scanner } from './client.ts'
+import { Presence } from './node-redis-presence.ts'
+import { NodeRedisSubscriber } from './node-redis-subscriber.ts'
+import { type Place, Subscriptions } from './subscriptions.ts'
+
+/** Texts, numbers and null, whatever the user has set. */
+export const PLAIN: object = { typeMapping: {} }
+
+/** Has `work` done on one connection. */
+export type Lend = <T>(work: (client: NodeRedis) => Promise<T>) => Promise<T>
+
+/** What `createClient` or `createClientPool` of node-redis gave, to the user or to us. */
+export class NodeRedisClient implements RedisClient {
+  readonly cluster = false
+  readonly keyPrefix: string
+  readonly #lend: Lend
+  readonly #end: (() => Promise<void>) | undefined
+  readonly #presence: Presence
+  readonly #listenings = new Set<Subscriptions>()
+
+  /** `end` closes the client if it is ours. */
+  constructor(client: NodeRedis | NodeRedisPool, end?: () => Promise<void>)
+  constructor(client: NodeRedisConnectable, end: (() => Promise<void>) | undefined, lend: Lend)
+  constructor(client: NodeRedisConnectable, end?: () => Promise<void>, lend: Lend = lenderOf(client)) {
+    this.#lend = lend
+    this.#end = end
+    this.#presence = new Presence(client)
+    this.keyPrefix = keyPrefixOf(client)
+  }
+
+  evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#send(evaluation('EVALSHA', sha, keys, args, this.keyPrefix))
+  }
+
+  eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#send(evaluation('EVAL', text, keys, args, this.keyPrefix))
+  }
+
+  async evalShaAndWait(
+    sha: string,
+    keys: readonly string[],
+    args: readonly string[],
+    replicas: number,
+    limitMs: number,
+  ): Promise<readonly [reply: unknown, replicas: number]> {
+    this.#presence.check()
+    const command = evaluation('EVALSHA', sha, keys, args, this.keyPrefix)
+    return this.#lend((client) => sendAndWait(client, command, replicas, limitMs))
+  }
+
+  async scanners(): Promise<readonly Scanner[]> {
+    const { name } = this
+    return [{ name, scan: async (...page) => scanned(await this.#send(scanning(...page))) }]
+  }
+
+  listen(ears: Ears): Listening {
+    const listening = new Subscriptions({ find: async () => this.#place() }, ears)
+    this.#listenings.add(listening)
+    return listening
+  }
+
+  async close(): Promise<void> {
+    for (const listening of this.#listenings) void listening.close()
+    this.#listenings.clear()
+    await this.#end?.()
+    this.#presence.end()
+  }
+
+  /** Of the server that has the keys now. */
+  protected get name(): string {
+    return 'server'
+  }
+
+  /** What is listened to is elsewhere now. */
+  protected moved(): void {
+    for (const listening of this.#listenings) listening.reopen()
+  }
+
+  async #place(): Promise<() => Place> {
+    // Of a client that its owner has closed, no copy is made.
+    this.#presence.check()
+    const client = await this.#lend(async (one) => one)
+    const { name } = this
+    return () => ({ name, open: (events) => new NodeRedisSubscriber(client, false, events) })
+  }
+
+  async #send(command: string[]): Promise<unknown> {
+    this.#presence.check()
+    return this.#lend((client) => client.sendCommand(command, PLAIN))
+  }
+}
+
+function lenderOf(client: object): Lend {
+  const pool = client as NodeRedisPool
+  return typeof pool.execute === 'function'
+    ? (work) => pool.execute(work)
+    : (work) => work(client as NodeRedis)
+}
+
+export function evaluation(
+  name: 'EVAL' | 'EVALSHA',
+  script: string,
+  keys: readonly string[],
+  args: readonly string[],
+  prefix: string,
+): string[] {
+  const prefixed = prefix === '' ? keys : keys.map((key) => prefix + key)
+  return [name, script, String(keys.length), ...prefixed, ...args]
+}
+
+/** In one tick, and so on one connection: WAIT speaks of what was written on its own. */
+export async function sendAndWait(
+  client: NodeRedis,
+  command: string[],
+  replicas: number,
+  limitMs: number,
+): Promise<readonly [reply: unknown, replicas: number]> {
+  const sent = client.sendCommand(command, PLAIN)
+  const waited = client.sendCommand(['WAIT', String(replicas), String(limitMs)], PLAIN)
+  const [reply, seen] = await Promise.all([sent, waited])
+  return [reply, Number(seen)]
+}
+
+export function scanning(cursor: string, match: string, count: number): string[] {
+  return ['SCAN', cursor, 'MATCH', match, 'COUNT', String(count)]
+}
+
+export function scanned(reply: unknown): { readonly cursor: string; readonly names: string[] } {
+  const [cursor, names] = reply as [string, string[]]
+  return { cursor, names }
+}

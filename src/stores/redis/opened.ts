@@ -1,0 +1,18 @@
+import type { RedisClient } from './client.ts'
+
+/** Below core's limit of 3 s for a call, so that the caller learns what was in the way. */
+export const CONNECT_LIMIT_MS = 2500
+
+/** What a package has made of a URL. */
+export interface Opened {
+  readonly client: RedisClient
+  /** Connects if need be. */
+  readonly ready: () => Promise<void>
+}
+
+/** `cause` if the client said so itself. */
+export function unreachable(tls: boolean, cause?: unknown): Error {
+  const speaks = tls ? ', and that the server speaks TLS there' : ''
+  const message = `no connection within ${CONNECT_LIMIT_MS} ms; check host, port and firewall${speaks}`
+  return Object.assign(new Error(message, cause === undefined ? undefined : { cause }), { code: 'ETIMEDOUT' })
+}

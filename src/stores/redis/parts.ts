@@ -1,0 +1,100 @@
+import { LockError } from '../../errors.ts'
+import type { Fault } from '../../store.ts'
+import { asLockError } from './failures.ts'
+import { bucketOf } from './names.ts'
+
+interface Keyed {
+  readonly key: string
+}
+
+/** How much longer than the first node the others may take. */
+const BEHIND_MS = 500
+/** How long a slot that was on its way is taken to be so. */
+const APART_MS = 10_000
+
+/** Shares the keys of a step out among calls: on a cluster, each must keep to one slot, and so to one bucket. */
+export class Parts {
+  readonly #cluster: boolean
+  /** Buckets that were being moved, with some keys here and some there, and until when each key is called for alone. */
+  readonly #apart = new Map<string, number>()
+
+  constructor(cluster: boolean) {
+    this.#cluster = cluster
+  }
+
+  /** All sent at once. Fails if one does. */
+  all<T>(keys: readonly string[], work: (part: readonly string[]) => Promise<T>): Promise<T[]> {
+    return Promise.all(
+      this.of(keys, (key) => key).map(async (part) => {
+        try {
+          return await work(part)
+        } catch (error) {
+          this.#failed(part[0] ?? '', error)
+          throw error
+        }
+      }),
+    )
+  }
+
+  /** `together`: the call needs more than a record, and cannot do with less. */
+  of<T>(items: readonly T[], keyOf: (item: T) => string, together = false): (readonly T[])[] {
+    if (!this.#cluster) return [items]
+    const parts = new Map<string, T[]>()
+    for (const item of items) {
+      const key = keyOf(item)
+      const bucket = bucketOf(key)
+      const name = !together && this.#isApart(bucket) ? `${bucket} ${key}` : bucket
+      const part = parts.get(name)
+      if (part) part.push(item)
+      else parts.set(name, [item])
+    }
+    return [...parts.values()]
+  }
+
+  /**
+   * What fails is told of the keys that it concerns; also if a node is far behind the others, which may not have to wait
+   * for it: their leases run on meanwhile.
+   */
+  async answers<I extends Keyed, O extends object>(
+    parts: readonly (readonly I[])[],
+    behindMs: number,
+    work: (part: readonly I[]) => Promise<readonly O[]>,
+  ): Promise<Map<string, O | Fault>> {
+    const answers = new Map<string, O | Fault>()
+    let timer: NodeJS.Timeout | undefined
+    let goOn: () => void = () => undefined
+    const late = new Promise<void>((resolve) => (goOn = resolve))
+    const all = parts.map(async (part) => {
+      try {
+        const each = await work(part)
+        part.forEach(({ key }, index) => answers.set(key, each[index] as O))
+        timer ??= setTimeout(goOn, behindMs + BEHIND_MS)
+      } catch (error) {
+        this.#failed(part[0]?.key ?? '', error)
+        for (const { key } of part) answers.set(key, { error: asLockError(error) })
+      }
+    })
+    await Promise.race([Promise.all(all), late])
+    clearTimeout(timer)
+    for (const { key } of parts.flat()) if (!answers.has(key)) answers.set(key, { error: behind() })
+    return answers
+  }
+
+  #failed(key: string, error: unknown): void {
+    if (/\bTRYAGAIN\b/.test(String(error))) this.#apart.set(bucketOf(key), performance.now() + APART_MS)
+  }
+
+  #isApart(bucket: string): boolean {
+    const until = this.#apart.get(bucket)
+    if (until === undefined) return false
+    if (performance.now() > until) this.#apart.delete(bucket)
+    return performance.now() <= until
+  }
+}
+
+function behind(): LockError {
+  return new LockError(
+    'STORE_UNAVAILABLE',
+    `the redis store failed: a node of the cluster gave no answer within ${BEHIND_MS} ms after others had`,
+  )
+}

@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+import type { RedisClient, Script } from './client.ts'
+import * as lua from './lua.ts'
+
+export const ACQUIRE: Script = script(lua.waiters, lua.grants, lua.acquire)
+export const RENEW: Script = script(lua.grants, lua.renew)
+export const RELEASE: Script = script(lua.waiters, lua.release)
+export const EVICT: Script = script(lua.waiters, lua.evict)
+export const READ: Script = script(lua.read)
+export const ENLIST: Script = script(lua.waiters, lua.enlist)
+export const DISMISS: Script = script(lua.waiters, lua.dismiss)
+export const PASS: Script = script(lua.waiters, lua.pass)
+
+function script(...parts: readonly string[]): Script {
+  const text = parts.join('\n')
+  return { text, sha: createHash('sha1').update(text).digest('hex') }
+}
+
+/** By its digest; in full only to a server that does not know it: a new one, or one whose scripts were flushed. */
+export async function run(
+  client: RedisClient,
+  { text, sha }: Script,
+  keys: readonly string[],
+  args: readonly string[],
+): Promise<unknown> {
+  try {
+    return await client.evalSha(sha, keys, args)
+  } catch (error) {
+    if (!isUnknown(error)) throw error
+    return client.eval(text, keys, args)
+  }
+}
+
+/** As above, and then waits until so many replicas have it. `idle` are arguments with which the script does nothing. */
+export async function runAndWait(
+  client: RedisClient,
+  { text, sha }: Script,
+  keys: readonly string[],
+  args: readonly string[],
+  idle: readonly string[],
+  replicas: number,
+  limitMs: number,
+): Promise<readonly [reply: unknown, replicas: number]> {
+  try {
+    return await client.evalShaAndWait(sha, keys, args, replicas, limitMs)
+  } catch (error) {
+    if (!isUnknown(error)) throw error
+    await client.eval(text, keys, idle)
+    return client.evalShaAndWait(sha, keys, args, replicas, limitMs)
+  }
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT')
+}

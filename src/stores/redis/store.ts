@@ -1,0 +1,236 @@
+import type {
+  Answer,
+  Ask,
+  Claim,
+  Fault,
+  ListQuery,
+  LockPage,
+  LockRecord,
+  ReleaseAnswer,
+  Renewal,
+  RenewalAnswer,
+  Store,
+  Watch,
+} from '../../store.ts'
+import { Push } from '../shared/push.ts'
+import type { RedisClient, Script } from './client.ts'
+import { asLockError, closedError, tooFewReplicas } from './failures.ts'
+import { BucketHearing } from './hearing.ts'
+import {
+  answerOf,
+  askMessage,
+  type Message,
+  recordOf,
+  releaseAnswerOf,
+  renewalAnswerOf,
+  renewalMessage,
+} from './messages.ts'
+import { Names } from './names.ts'
+import { Parts } from './parts.ts'
+import { listLocks } from './listing.ts'
+import { ACQUIRE, DISMISS, ENLIST, EVICT, PASS, READ, RELEASE, RENEW, run, runAndWait } from './scripts.ts'
+
+/** How long to wait for replicas. Less than core's limit for a call. */
+const REPLICAS_MS = 1000
+/** While another call waits: the two share a connection, on which one follows the other. */
+const REPLICAS_BEHIND_MS = 100
+/** What each script does nothing with. */
+const IDLE = ['[]', '[]', '']
+
+export interface Settings {
+  readonly client: RedisClient
+  readonly prefix: string
+  /** How many replicas must have a grant or a renewal. */
+  readonly replicas: number
+  readonly push: boolean
+}
+
+export class RedisStore implements Store {
+  readonly name = 'redis'
+  readonly #client: RedisClient
+  readonly #names: Names
+  readonly #replicas: number
+  readonly #parts: Parts
+  readonly #push: Push
+  /** What a script that wakes somebody needs to know. */
+  readonly #waking: readonly string[]
+  /** Calls that wait for replicas now. */
+  #waits = 0
+  #closed = false
+
+  constructor({ client, prefix, replicas, push }: Settings) {
+    const names = new Names(prefix, client.keyPrefix)
+    this.#client = client
+    this.#names = names
+    this.#replicas = replicas
+    this.#parts = new Parts(client.cluster)
+    this.#waking = [client.cluster ? 'SPUBLISH' : 'PUBLISH', String(names.baseLength)]
+    this.#push = new Push({
+      listen: push ? (waiter, ears) => new BucketHearing(client, names, waiter, ears) : undefined,
+      free: async (keys) => {
+        const held = await this.#enlist(keys, '')
+        return keys.filter((key) => !held.includes(key))
+      },
+      enlist: (keys, waiter) => this.#enlist(keys, waiter),
+      dismiss: (keys, waiter) =>
+        this.#parts.all(keys, (group) => this.#run(DISMISS, this.#records(group), [waiter])),
+      pass: (key, waiter) => this.#run(PASS, this.#records([key]), [waiter ?? '', ...this.#waking]),
+    })
+  }
+
+  /** There is nothing to create. Whoever cannot be reached, or refuses, says so here. */
+  async open(): Promise<void> {
+    // Two at once, in different slots: a node of a cluster refuses that, where one key might happen to be its own.
+    const keys = this.#client.cluster ? ['holdfast:health'] : ['holdfast:health', 'holdfast:open']
+    await this.#guard(() => this.#read(keys))
+  }
+
+  async acquire(asks: readonly Ask[]): Promise<readonly (Answer | Fault)[]> {
+    const woken = asks.filter(({ key }) => this.#push.asking(key))
+    const waiting = new Set(asks.filter(({ key }) => this.#push.waitsFor(key)).map(({ key }) => key))
+    const answers = await this.#batch(asks, (group) => this.#acquire(group, waiting), true).catch(
+      (error: unknown) => {
+        for (const { key } of woken) this.#push.failed(key)
+        throw error
+      },
+    )
+    for (const [index, { key }] of asks.entries()) {
+      const answer = answers[index]
+      if (answer && 'granted' in answer) this.#push.asked(key, answer.granted, waiting.has(key))
+      else if (woken.some((ask) => ask.key === key)) this.#push.failed(key)
+    }
+    return answers
+  }
+
+  renew(renewals: readonly Renewal[]): Promise<readonly (RenewalAnswer | Fault)[]> {
+    return this.#batch(renewals, async (group) => {
+      const [replies, seen] = await this.#write(RENEW, renewalMessage(this.#names, group))
+      // Too few have heard that it goes on: what the holder knows of is what the others know of, too.
+      if (seen < this.#replicas) throw tooFewReplicas(seen, this.#replicas)
+      return replies.map(renewalAnswerOf)
+    })
+  }
+
+  release(claims: readonly Claim[]): Promise<readonly (ReleaseAnswer | Fault)[]> {
+    return this.#batch(claims, async (group) => {
+      const owners = JSON.stringify(group.map(({ owner }) => owner))
+      const keys = this.#records(group.map(({ key }) => key))
+      const replies = (await this.#run(RELEASE, keys, [owners, ...this.#waking])) as unknown[]
+      return replies.map(releaseAnswerOf)
+    })
+  }
+
+  list(query: ListQuery): Promise<LockPage> {
+    return this.#guard(() => listLocks(query, this.#client, this.#names, (keys) => this.#read(keys)))
+  }
+
+  evict(key: string, grant?: number): Promise<LockRecord | null> {
+    return this.#guard(async () => {
+      const args = [grant === undefined ? '' : String(grant), ...this.#waking]
+      return recordOf(key, await this.#run(EVICT, this.#records([key]), args))
+    })
+  }
+
+  watch(onFreed: (key: string) => void): Watch {
+    if (this.#closed) throw closedError()
+    return this.#push.watch(onFreed)
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    // Before anything else: it still has something to say to the server.
+    await this.#push.close()
+    this.#closed = true
+    await this.#client.close()
+  }
+
+  async #acquire(asks: readonly Ask[], waiting: ReadonlySet<string>): Promise<(Answer | Fault)[]> {
+    const message = askMessage(this.#names, asks, this.#push.id, (key) => waiting.has(key))
+    const [replies, seen] = await this.#write(ACQUIRE, message)
+    const answers = replies.map(answerOf)
+    if (seen >= this.#replicas) return answers
+    // A fail-over could forget it. It is left to core to take it back, as all that it is not sure of: it may have asked
+    // again under the same owner, and a release would take from that one what was confirmed meanwhile.
+    return answers.map((answer) =>
+      isGranted(answer) ? { error: tooFewReplicas(seen, this.#replicas) } : answer,
+    )
+  }
+
+  /** The replies, and how many replicas have what was written. */
+  async #write(script: Script, { keys, args }: Message): Promise<[replies: unknown[], replicas: number]> {
+    if (this.#replicas === 0) return [(await this.#run(script, keys, args)) as unknown[], 0]
+    if (this.#closed) throw closedError()
+    const idle = IDLE.slice(0, args.length)
+    const limitMs = this.#waits === 0 ? REPLICAS_MS : REPLICAS_BEHIND_MS
+    this.#waits += 1
+    try {
+      const [replies, seen] = await runAndWait(
+        this.#client,
+        script,
+        keys,
+        args,
+        idle,
+        this.#replicas,
+        limitMs,
+      )
+      return [replies as unknown[], Number(seen)]
+    } finally {
+      this.#waits -= 1
+    }
+  }
+
+  async #read(keys: readonly string[]): Promise<LockRecord[]> {
+    const groups = await this.#parts.all(keys, async (group) => {
+      const replies = (await this.#run(READ, this.#records(group), [])) as unknown[]
+      return replies.flatMap((reply, index) => recordOf(group[index] ?? '', reply) ?? [])
+    })
+    return groups.flat()
+  }
+
+  /** Those of the keys that somebody holds, or that cannot be asked about now: the next poll finds out more. */
+  async #enlist(keys: readonly string[], waiter: string): Promise<string[]> {
+    const items = keys.map((key) => ({ key }))
+    const answers = await this.#batch(items, async (part) => {
+      const names = this.#records(part.map(({ key }) => key))
+      const replies = (await this.#run(ENLIST, names, [waiter])) as unknown[]
+      return replies.map((reply) => ({ held: Number(reply) === 1 }))
+    })
+    return keys.filter((_, index) => {
+      const answer = answers[index]
+      return answer && ('error' in answer || answer.held)
+    })
+  }
+
+  #records(keys: readonly string[]): string[] {
+    return keys.map((key) => this.#names.record(key))
+  }
+
+  async #run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    if (this.#closed) throw closedError()
+    return run(this.#client, script, keys, args)
+  }
+
+  /** For a step of the contract: on a cluster, what fails is told of the keys that it concerns. */
+  async #batch<I extends { readonly key: string }, O extends object>(
+    items: readonly I[],
+    work: (items: readonly I[]) => Promise<readonly O[]>,
+    together?: boolean,
+  ): Promise<(O | Fault)[]> {
+    if (!this.#client.cluster) return [...(await this.#guard(() => work(items)))]
+    const parts = this.#parts.of(items, ({ key }) => key, together)
+    const answers = await this.#parts.answers(parts, this.#replicas > 0 ? REPLICAS_MS : 0, work)
+    return items.map(({ key }) => answers.get(key) as O | Fault)
+  }
+
+  async #guard<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw asLockError(error)
+    }
+  }
+}
+
+function isGranted(answer: Answer | Fault | undefined): boolean {
+  return answer !== undefined && 'granted' in answer && answer.granted
+}

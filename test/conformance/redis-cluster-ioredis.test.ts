@@ -1,0 +1,17 @@
+import { describe, it } from 'vitest'
+import { storeConformance } from '../../src/testing/index.ts'
+import { freshClusterPrefix } from '../servers/shared-redis-cluster.ts'
+import client, { type RedisStoreAddress } from '../support/redis-client.ts'
+
+const { urls, prefix } = freshClusterPrefix()
+const address: RedisStoreAddress = { urls, cluster: true, driver: 'ioredis', prefix }
+
+storeConformance(
+  { describe, it },
+  {
+    name: 'redis cluster with ioredis',
+    createStore: () => client(address),
+    namesExpired: false,
+    processes: { module: new URL('../support/redis-client.ts', import.meta.url), argument: address },
+  },
+)

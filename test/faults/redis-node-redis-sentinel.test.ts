@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import type { RedisClient } from '../../src/stores/redis/client.ts'
+import { NodeRedisSentinelClient } from '../../src/stores/redis/node-redis-sentinel.ts'
+import { startSentinel } from '../servers/redis-sentinel.ts'
+import { Heard } from '../support/heard.ts'
+import { drivers } from '../support/node-redis-drivers.ts'
+import { atEnd, atLast, failureOf, until } from '../support/stage.ts'
+
+const set = await startSentinel()
+atLast(() => set.stop())
+
+const WRITE = "return redis.call('incr', KEYS[1])"
+
+describe.each(drivers)('$name', (driver) => {
+  async function stage(options = {}): Promise<{ client: RedisClient; heard: Heard }> {
+    const user = driver.sentinel({ name: set.name, sentinelRootNodes: set.sentinels, ...options })
+    await user.connect()
+    const client = new NodeRedisSentinelClient(user)
+    atEnd(() => client.close())
+    const heard = new Heard()
+    client.listen(heard).add('a')
+    await heard.until('up a')
+    return { client, heard }
+  }
+
+  it.each([
+    ['as it comes', {}],
+    ['with several connections', { masterPoolSize: 3 }],
+    ['with a connection set apart', { masterPoolSize: 2, reserveClient: true }],
+    ['that reads from replicas', { replicaPoolSize: 1 }],
+  ])('a client %s calls scripts on the master, waits for replicas, scans and listens', async (_, options) => {
+    const { client, heard } = await stage(options)
+    const master = await set.master()
+    const sha = String(await master.command('script', 'load', WRITE))
+    const calls = Array.from({ length: 10 }, () => client.evalShaAndWait(sha, ['counted'], [], 2, 1000))
+    for (const [, replicas] of await Promise.all(calls)) expect(replicas).toBe(2)
+    expect(await client.eval("return {1, 'a', false}", [], [])).toEqual([1, 'a', null])
+    const [scanner] = await client.scanners()
+    expect(scanner?.name).toBe(`${master.host}:${master.port}`)
+    expect(await scanner?.scan('0', 'count*', 1000)).toEqual({ cursor: '0', names: ['counted'] })
+    expect(await master.command('publish', 'a', 'message')).toBe(1)
+    await heard.until('a: message')
+  })
+
+  it('a client that is not connected says so at once, and one that was closed', async () => {
+    const user = driver.sentinel({ name: set.name, sentinelRootNodes: set.sentinels })
+    const client = new NodeRedisSentinelClient(user)
+    atEnd(() => client.close())
+    const call = (): Promise<unknown> => client.eval('return 1', [], [])
+    expect((await failureOf(call())).message).toMatch(/not connected; call `await client.connect\(\)` first/)
+    await user.connect()
+    expect(await call()).toBe(1)
+    await user.destroy()
+    expect((await failureOf(call())).message).toMatch(/was closed/)
+  })
+
+  it.each(['is killed', 'is told to follow'])(
+    'when the master %s, calls and channels go to the new one',
+    async (how) => {
+      const { client, heard } = await stage()
+      const old = await set.master()
+      if (how === 'is killed') await old.kill()
+      else await set.sentinelServers[0]?.command('sentinel', 'failover', set.name)
+      await heard.until('down a')
+      await until('another master', async () => (await set.master()) !== old)
+      const answered = client.eval('return 1', ['key'], [])
+      await heard.until('up a', 2)
+      expect(await answered).toBe(1)
+      const master = await set.master()
+      await until(
+        'it is listened to',
+        async () => (await master.command('publish', 'a', 'from the new one')) === 1,
+      )
+      await heard.until('a: from the new one')
+      const [scanner] = await client.scanners()
+      expect(scanner?.name).toBe(`${master.host}:${master.port}`)
+      if (!old.running) await old.start()
+      await set.settled()
+    },
+  )
+})

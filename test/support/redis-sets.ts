@@ -1,0 +1,137 @@
+import { Redis } from 'ioredis'
+import type { Lease } from '../../src/lease.ts'
+import type { Locks } from '../../src/locks.ts'
+import type { RedisLike } from '../../src/stores/redis/index.ts'
+import { bucketOf } from '../../src/stores/redis/names.ts'
+import type { RedisServer } from '../servers/redis.ts'
+import type { RedisCluster } from '../servers/redis-cluster.ts'
+import type { RedisSentinelSet } from '../servers/redis-sentinel.ts'
+import { type Driver as IoredisDriver, drivers as ioredisDrivers } from './ioredis-drivers.ts'
+import { drivers as nodeRedisDrivers, type NodeRedisDriver } from './node-redis-drivers.ts'
+
+/** One way to get at a set of servers, as a user has it. */
+export interface SetClient {
+  readonly name: string
+  /** Closed after the test. */
+  open(): Promise<RedisLike | string>
+}
+
+const [ioredis] = ioredisDrivers as unknown as [IoredisDriver]
+const [nodeRedis] = nodeRedisDrivers as unknown as [NodeRedisDriver]
+
+export function sentinelClients(set: RedisSentinelSet): readonly SetClient[] {
+  const { name, sentinels } = set
+  return [
+    { name: 'ioredis', open: async () => ioredis.redis({ name, sentinels }) },
+    {
+      name: 'node-redis',
+      open: async () => {
+        const client = nodeRedis.sentinel({ name, sentinelRootNodes: sentinels })
+        await client.connect()
+        return client
+      },
+    },
+    { name: 'url', open: async () => `redis+sentinel://${hosts(set.sentinelServers)}/${name}` },
+  ]
+}
+
+export function clusterClients({ nodes }: RedisCluster): readonly SetClient[] {
+  const addresses = nodes.map(({ host, port }) => ({ host, port }))
+  return [
+    { name: 'ioredis', open: async () => ioredis.cluster(addresses) },
+    {
+      name: 'node-redis',
+      open: async () => {
+        const client = nodeRedis.cluster({ rootNodes: addresses.map((socket) => ({ socket })) })
+        client.on('error', () => {})
+        await client.connect()
+        return client
+      },
+    },
+    { name: 'url', open: async () => `redis+cluster://${hosts(nodes)}` },
+  ]
+}
+
+function hosts(servers: readonly RedisServer[]): string {
+  return servers.map(({ host, port }) => `${host}:${port}`).join(',')
+}
+
+/** Until so many replicas have all that was written so far. */
+export async function replicated({ url }: RedisServer, replicas: number): Promise<void> {
+  const client = new Redis(url)
+  client.on('error', () => {}) // The calls fail with it too.
+  try {
+    // WAIT is about what was written before the last command of its connection.
+    await client.ping()
+    const seen = await client.wait(replicas, 10_000)
+    if (seen < replicas) throw new Error(`${seen} of ${replicas} replicas followed`)
+  } finally {
+    client.disconnect()
+  }
+}
+
+/** Kills a master after `work`, of which its replicas have not heard a word. */
+export async function killUnheard(
+  master: RedisServer,
+  replicas: readonly RedisServer[],
+  work: () => Promise<unknown>,
+): Promise<void> {
+  await Promise.all(replicas.map((replica) => replica.pause()))
+  try {
+    // Else they would find it in their sockets.
+    await master.command('client', 'kill', 'type', 'replica')
+    await work()
+  } finally {
+    await master.kill()
+    for (const replica of replicas) replica.resume()
+  }
+}
+
+/** Keeps the tokens of all clients that a test has, and what was wrong with them. */
+export class Tokens {
+  readonly faults: string[] = []
+  readonly #last = new Map<string, bigint>()
+
+  watch(locks: Locks): void {
+    locks.on('granted', ({ key, token }) => {
+      const last = this.#last.get(key) ?? 0n
+      if (token <= last) this.faults.push(`${key}: ${token} after ${last}`)
+      this.#last.set(key, token)
+    })
+  }
+}
+
+/** When a holder is told of its loss, and whether the store could have let another in before. */
+export class Told {
+  readonly lease: Lease
+  readonly #leaseMs: number
+  #expiresAt = Infinity
+  #at: number | undefined
+
+  constructor(lease: Lease, leaseMs: number) {
+    this.lease = lease
+    this.#leaseMs = leaseMs
+    lease.signal.addEventListener('abort', () => (this.#at = performance.now()))
+  }
+
+  /** No renewal reaches the store from now on. */
+  cutOff(): void {
+    this.#expiresAt = performance.now() + this.#leaseMs
+  }
+
+  get told(): boolean {
+    return this.#at !== undefined
+  }
+
+  get inTime(): boolean {
+    return this.#at !== undefined && this.#at < this.#expiresAt
+  }
+}
+
+/** Some keys of one bucket. */
+export function keysIn(bucket: string, count: number): string[] {
+  const keys: string[] = []
+  for (let index = 0; keys.length < count; index += 1)
+    if (bucketOf(`one ${index}`) === bucket) keys.push(`one ${index}`)
+  return keys
+}

@@ -1,0 +1,98 @@
+import { fileURLToPath } from 'node:url'
+import { Redis } from 'ioredis'
+import { createClient } from 'redis'
+import type { Store } from '../../src/store.ts'
+import { type RedisLike, redisStore, type RedisStoreOptions } from '../../src/stores/redis/index.ts'
+import { Names } from '../../src/stores/redis/names.ts'
+import type { RedisServer } from '../servers/redis.ts'
+import type { Call } from './redis-child.ts'
+import { atEnd } from './stage.ts'
+import { TestProcess } from './test-process.ts'
+
+export { atEnd, atLast, failureOf, locksOn, proxyTo, until } from './stage.ts'
+
+/** The least that a user of the server needs for locks with the default prefix on one server. */
+export const LEAST_RIGHTS: string =
+  'resetkeys resetchannels -@all ~holdfast:* &holdfast:* +evalsha +eval +time +hmget +hset +hdel +del +get +set ' +
+  '+pexpire +pttl +publish +subscribe +unsubscribe +ping +scan'
+
+export interface ClientKind {
+  readonly name: string
+  readonly driver: 'ioredis' | 'node-redis' | 'url'
+  /** What the store is given, as a user has it; ended after the test. */
+  open(url: string): Promise<string | RedisLike>
+}
+
+export const everyClient: readonly ClientKind[] = [
+  { name: 'ioredis', driver: 'ioredis', open: async (url) => ioredisOn(url) },
+  { name: 'node-redis', driver: 'node-redis', open: async (url) => nodeRedisOn(url) },
+  { name: 'a URL', driver: 'url', open: async (url) => url },
+]
+
+/** Ended after the test. */
+export function ioredisOn(url: string, options: object = {}): Redis {
+  const redis = new Redis(url, options)
+  // What goes wrong with the client is its owner's to hear.
+  redis.on('error', () => {})
+  atEnd(() => redis.disconnect())
+  return redis
+}
+
+type NodeRedisOptions = NonNullable<Parameters<typeof createClient>[0]>
+
+/** Connected, or trying to; ended after the test. */
+export async function nodeRedisOn(url: string, options: NodeRedisOptions = {}): Promise<RedisLike> {
+  const redis = createClient({ url, ...options })
+  redis.on('error', () => {})
+  atEnd(() => redis.isOpen && redis.destroy())
+  const connecting = redis.connect()
+  // One that cannot connect yet goes on trying.
+  await Promise.race([connecting.catch(() => {}), new Promise((resolve) => redis.once('error', resolve))])
+  return redis as unknown as RedisLike
+}
+
+/** Closed after the test. */
+export function storeOn(client: string | RedisLike, options?: RedisStoreOptions): Store {
+  const store = redisStore(client, options)
+  atEnd(() => store.close())
+  return store
+}
+
+const CHILD = fileURLToPath(new URL('./redis-child.ts', import.meta.url))
+
+export type RedisProcess = TestProcess<Call['name']>
+
+/** Ended after the test. */
+export async function processes(count: number): Promise<RedisProcess[]> {
+  const all = await Promise.all(
+    Array.from({ length: count }, () => TestProcess.fork<Call['name']>(CHILD)),
+  )
+  atEnd(() => Promise.all(all.map((one) => one.end())))
+  return all
+}
+
+export async function oneProcess(): Promise<RedisProcess> {
+  const [one] = await processes(1)
+  return one as RedisProcess
+}
+
+/** What the record of a key is called. */
+export function nameOf(key: string, prefix = 'holdfast'): string {
+  return new Names(prefix, '').record(key)
+}
+
+/** How often each command was called since the last CONFIG RESETSTAT, also from inside scripts. */
+export async function callsOf(server: Pick<RedisServer, 'command'>): Promise<Record<string, number>> {
+  const info = String(await server.command('info', 'commandstats'))
+  const calls = [...info.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)]
+  return Object.fromEntries(calls.map(([, name, count]) => [name, Number(count)]))
+}
+
+/** The record of a key as it stands on the server. */
+export async function recordOf(
+  server: Pick<RedisServer, 'command'>,
+  name: string,
+): Promise<Record<string, string>> {
+  const flat = (await server.command('hgetall', name)) as string[]
+  return Object.fromEntries(Array.from({ length: flat.length / 2 }, (_, i) => flat.slice(2 * i, 2 * i + 2)))
+}
