@@ -26,6 +26,7 @@ export interface Ioredis extends IoredisCommander {
     readonly keyPrefix?: string | undefined
     readonly host?: string | undefined
     readonly port?: number | undefined
+    readonly sentinels?: readonly unknown[] | null | undefined
   }
   readonly stream: { unref?(): unknown; destroy(): unknown } | undefined
   scan(
@@ -41,7 +42,8 @@ export interface Ioredis extends IoredisCommander {
   ssubscribe(channel: string): Promise<unknown>
   sunsubscribe(channel: string): Promise<unknown>
   ping(): Promise<unknown>
-  disconnect(): void
+  /** With true it connects again, as its options say. */
+  disconnect(reconnect?: boolean): void
 }
 
 /** The part of a `Cluster` of ioredis that holdfast needs. */

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import postgres from 'postgres'
 import type { postgresStore } from '../../src/stores/postgres/index.ts'
-import { atEnd } from './postgres-stage.ts'
+import { atEnd } from './stage.ts'
 
 export interface ClientKind {
   readonly name: string

@@ -1,43 +1,16 @@
 import pg from 'pg'
-import { afterAll, afterEach } from 'vitest'
-import { createLocks, type Locks } from '../../src/locks.ts'
+import type { Locks } from '../../src/locks.ts'
 import type { LocksOptions } from '../../src/options.ts'
 import type { Store } from '../../src/store.ts'
 import { postgresStore, type PostgresStoreOptions } from '../../src/stores/postgres/index.ts'
-import { tcpProxy, type TcpProxy } from '../servers/tcp-proxy.ts'
 import { PostgresProcess } from './postgres-process.ts'
+import { atEnd, atLast, locksOn as locksOf } from './stage.ts'
 
-const endings: (() => unknown)[] = []
-const networks: TcpProxy[] = []
-const lastEndings: (() => unknown)[] = []
-
-afterEach(async () => {
-  // First: some drivers wait for a dead connection to end, for ever.
-  for (const proxy of networks.splice(0)) proxy.close()
-  for (const end of endings.splice(0).reverse()) await end()
-})
-
-afterAll(async () => {
-  for (const end of lastEndings.splice(0).reverse()) await end()
-})
-
-export function atEnd(end: () => unknown): void {
-  endings.push(end)
-}
-
-/** After the last test of the file. */
-export function atLast(end: () => unknown): void {
-  lastEndings.push(end)
-}
+export { atEnd, atLast, failureOf, proxyTo, until } from './stage.ts'
 
 /** Closed after the test. */
 export function locksOn(store: string | Store, options: LocksOptions = {}): Locks {
-  const locks = createLocks(typeof store === 'string' ? postgresStore(store) : store, {
-    logger: null,
-    ...options,
-  })
-  atEnd(() => locks.close())
-  return locks
+  return locksOf(typeof store === 'string' ? postgresStore(store) : store, options)
 }
 
 /** Closed after the test. */
@@ -64,15 +37,6 @@ export function observe(url: string): Query {
   return async (text, ...values) => (await pool.query(text, values)).rows as Record<string, unknown>[]
 }
 
-/** The network before a server, gone after the test. */
-export async function proxyTo(url: string): Promise<{ proxy: TcpProxy; url: string }> {
-  const target = new URL(url)
-  const proxy = await tcpProxy(Number(target.port))
-  networks.push(proxy)
-  target.port = String(proxy.port)
-  return { proxy, url: target.href }
-}
-
 /** Ended after the test. */
 export async function processes(count: number): Promise<PostgresProcess[]> {
   const all = await Promise.all(Array.from({ length: count }, () => PostgresProcess.start()))
@@ -83,23 +47,4 @@ export async function processes(count: number): Promise<PostgresProcess[]> {
 export async function oneProcess(): Promise<PostgresProcess> {
   const [one] = await processes(1)
   return one as PostgresProcess
-}
-
-/** What a promise was rejected with. */
-export async function failureOf(call: Promise<unknown>): Promise<Error & { code?: string }> {
-  const result = await call.then(
-    () => undefined,
-    (error: Error) => error,
-  )
-  if (!result) throw new Error('this should have failed')
-  return result
-}
-
-/** Waits for a condition, not for a guess of time. */
-export async function until(what: string, holds: () => unknown, capMs = 20_000): Promise<void> {
-  const end = performance.now() + capMs
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`waited in vain for: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
 }

@@ -35,20 +35,26 @@ export function sentinelClients(set: RedisSentinelSet): readonly SetClient[] {
   ]
 }
 
-export function clusterClients({ nodes }: RedisCluster): readonly SetClient[] {
+export interface Login {
+  readonly username: string
+  readonly password: string
+}
+
+export function clusterClients({ nodes }: RedisCluster, login?: Login): readonly SetClient[] {
   const addresses = nodes.map(({ host, port }) => ({ host, port }))
+  const user = login ? `${login.username}:${login.password}@` : ''
   return [
-    { name: 'ioredis', open: async () => ioredis.cluster(addresses) },
+    { name: 'ioredis', open: async () => ioredis.cluster(addresses, { redisOptions: login ?? {} }) },
     {
       name: 'node-redis',
       open: async () => {
-        const client = nodeRedis.cluster({ rootNodes: addresses.map((socket) => ({ socket })) })
-        client.on('error', () => {})
+        const rootNodes = addresses.map((socket) => ({ socket }))
+        const client = nodeRedis.cluster({ rootNodes, defaults: login ?? {} })
         await client.connect()
         return client
       },
     },
-    { name: 'url', open: async () => `redis+cluster://${hosts(nodes)}` },
+    { name: 'url', open: async () => `redis+cluster://${user}${hosts(nodes)}` },
   ]
 }
 
@@ -135,3 +141,14 @@ export function keysIn(bucket: string, count: number): string[] {
     if (bucketOf(`one ${index}`) === bucket) keys.push(`one ${index}`)
   return keys
 }
+
+/**
+ * The least that a user of every node of a cluster needs for locks with the default prefix. The second line is for
+ * `replicas`, the third for ioredis, which looks whether a node
+ * is ready, and at replicas.
+ */
+export const LEAST_CLUSTER_RIGHTS: string =
+  'resetkeys resetchannels -@all ~holdfast:* &holdfast:* +evalsha +eval +time +hmget +hset +hdel +del +get +set ' +
+  '+pexpire +pttl +spublish +ssubscribe +sunsubscribe +ping +scan +cluster|slots +asking +client|setname ' +
+  '+wait ' +
+  '+cluster|info +info +readonly'

@@ -20,7 +20,10 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^MISCONF/, 'the server cannot save its data and refuses to write; look in its log'],
   [/^NOREPLICAS/, 'the server has fewer replicas than `min-replicas-to-write`'],
   [/^CLUSTERDOWN/, 'the cluster does not serve all slots'],
-  [/\bTRYAGAIN\b/, 'a slot of the cluster is being moved; it will be served when it has arrived'],
+  [
+    /\bTRYAGAIN\b|redirections\. Last error: \w+: (MOVED|ASK)\b/,
+    'a slot of the cluster is being moved; it will be served when it has arrived',
+  ],
   [/^(CROSSSLOT|MOVED|ASK)\b/, 'the server is part of a cluster; give a client made for a cluster'],
   [/^(BUSY|UNKILLABLE)/, "somebody else's script keeps the server busy"],
   [/^WRONGTYPE/, 'the name is taken by something that is not of holdfast; choose another `prefix`'],

@@ -65,7 +65,12 @@ export function redisStore(clientOrUrl: string | RedisLike, options: RedisStoreO
     throw invalid(`replicas: give a whole number from 0 to ${MOST_REPLICAS}`)
   }
   if (typeof push !== 'boolean') throw invalid('push: give true or false')
-  return new RedisStore({ client: clientOf(clientOrUrl), prefix, replicas, push })
+  const client = clientOf(clientOrUrl)
+  // Before the braces of a bucket, empty ones would put each key in a slot of its own.
+  if (client.cluster && /^[^{]*\{\}/.test(client.keyPrefix)) {
+    throw invalid("the client's keyPrefix begins with empty braces, which keep keys of a cluster apart")
+  }
+  return new RedisStore({ client, prefix, replicas, push })
 }
 
 const OPTIONS = ['prefix', 'replicas', 'push']

@@ -11,6 +11,7 @@ export class IoredisClient implements RedisClient {
   readonly keyPrefix: string
   readonly #redis: Ioredis
   readonly #end: (() => Promise<void>) | undefined
+  readonly #sentinel: boolean
   readonly #calls: IoredisCalls
   readonly #listenings = new Set<Listening>()
 
@@ -20,14 +21,15 @@ export class IoredisClient implements RedisClient {
     this.#end = end
     this.#calls = new IoredisCalls(redis)
     this.keyPrefix = redis.options.keyPrefix ?? ''
+    this.#sentinel = Boolean(redis.options.sentinels)
   }
 
   evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#calls.evalSha(sha, keys, args)
+    return this.#byMaster(this.#calls.evalSha(sha, keys, args))
   }
 
   eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#calls.eval(text, keys, args)
+    return this.#byMaster(this.#calls.eval(text, keys, args))
   }
 
   evalShaAndWait(
@@ -37,7 +39,7 @@ export class IoredisClient implements RedisClient {
     replicas: number,
     limitMs: number,
   ): Promise<readonly [reply: unknown, replicas: number]> {
-    return this.#calls.evalShaAndWait(sha, keys, args, replicas, limitMs)
+    return this.#byMaster(this.#calls.evalShaAndWait(sha, keys, args, replicas, limitMs))
   }
 
   async scanners(): Promise<readonly Scanner[]> {
@@ -59,5 +61,15 @@ export class IoredisClient implements RedisClient {
   async close(): Promise<void> {
     for (const listening of this.#listenings) await listening.close()
     await this.#end?.()
+  }
+
+  /** A master that follows another keeps its connections, unless the sentinels told it to. They know the next one. */
+  #byMaster<T>(reply: Promise<T>): Promise<T> {
+    if (!this.#sentinel) return reply
+    return reply.catch((error: unknown) => {
+      const refused = error instanceof Error && error.message.startsWith('READONLY')
+      if (refused && this.#redis.status === 'ready') this.#redis.disconnect(true)
+      throw error
+    })
   }
 }

@@ -60,7 +60,6 @@ for i = 1, count do
   end
 end
 
-keep_fences()
 return reply
 `
 
@@ -134,26 +133,17 @@ export const grants = `-- Comes before every script that hands out grant numbers
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
--- fence -> the last number of its bucket
-local last = {}
-
--- Or nil and what is wrong with the fence: without it nobody can tell whether a number is higher than all before.
+-- Or nil and what is wrong with the fence: without it nobody can tell whether a number is higher than all before. So it is
+-- written first; a number that then goes unused does no harm.
 local function next_grant(fence, at_least)
-  local before = last[fence]
-  if not before then
-    local kept = redis.pcall('GET', fence)
-    if type(kept) == 'table' then return nil, kept.err end
-    before = kept and string.match(kept, '^%d+$') and tonumber(kept) or (kept and math.huge or 0)
-    if before >= 2 ^ 53 - 1 then return nil, 'WRONGTYPE ' .. fence .. ' holds no grant number' end
-  end
+  local kept = redis.pcall('GET', fence)
+  if type(kept) == 'table' then return nil, kept.err end
+  local before = kept and string.match(kept, '^%d+$') and tonumber(kept) or (kept and math.huge or 0)
+  if before >= 2 ^ 53 - 1 then return nil, 'WRONGTYPE ' .. fence .. ' holds no grant number' end
   local grant = math.max(before + 1, now, at_least)
-  last[fence] = grant
+  local done = redis.pcall('SET', fence, string.format('%.0f', grant))
+  if done.err then return nil, done.err end
   return grant
-end
-
--- Once for each bucket, whatever the number of grants.
-local function keep_fences()
-  for fence, grant in pairs(last) do redis.call('SET', fence, string.format('%.0f', grant)) end
 end
 `
 
@@ -260,7 +250,6 @@ for i = 1, count do
   end
 end
 
-keep_fences()
 return reply
 `
 

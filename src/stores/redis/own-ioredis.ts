@@ -7,6 +7,7 @@ import { openIoredisCluster } from './own-ioredis-cluster.ts'
 import { CONNECT_LIMIT_MS, type Opened, unreachable } from './opened.ts'
 import { type Place, Subscriptions } from './subscriptions.ts'
 import type { RedisUrl } from './url.ts'
+import { Vigil } from './vigil.ts'
 
 /** The part of the package `ioredis` that is needed to open clients. */
 export interface IoredisModule {
@@ -27,6 +28,7 @@ class OnDemand implements RedisClient {
   readonly #make: () => Ioredis
   readonly #tls: boolean
   readonly #listenings = new Set<Listening>()
+  readonly #vigil: Vigil = new Vigil()
   #redis: Ioredis | undefined
   #client: RedisClient | undefined
   #connecting: Promise<Ioredis> | undefined
@@ -37,22 +39,22 @@ class OnDemand implements RedisClient {
     this.#tls = tls
   }
 
-  async evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return (await this.#connected()).evalSha(sha, keys, args)
+  evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#ask((client) => client.evalSha(sha, keys, args))
   }
 
-  async eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return (await this.#connected()).eval(text, keys, args)
+  eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#ask((client) => client.eval(text, keys, args))
   }
 
-  async evalShaAndWait(
+  evalShaAndWait(
     sha: string,
     keys: readonly string[],
     args: readonly string[],
     replicas: number,
     limitMs: number,
   ): Promise<readonly [reply: unknown, replicas: number]> {
-    return (await this.#connected()).evalShaAndWait(sha, keys, args, replicas, limitMs)
+    return this.#ask((client) => client.evalShaAndWait(sha, keys, args, replicas, limitMs))
   }
 
   async scanners(): Promise<readonly Scanner[]> {
@@ -74,6 +76,12 @@ class OnDemand implements RedisClient {
     this.#closed = true
     for (const listening of this.#listenings) await listening.close()
     if (this.#redis) end(this.#redis)
+  }
+
+  async #ask<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
+    const client = await this.#connected()
+    const redis = this.#redis
+    return this.#vigil.over(work(client), () => redis && end(redis))
   }
 
   async #connected(): Promise<RedisClient> {

@@ -5,6 +5,7 @@ import { CONNECT_LIMIT_MS, type Opened, unreachable } from './opened.ts'
 import { NodeRedisClient } from './node-redis.ts'
 import { NodeRedisClusterClient } from './node-redis-cluster.ts'
 import type { RedisAddress, RedisUrl } from './url.ts'
+import { Vigil } from './vigil.ts'
 
 /** The part of the package `redis` that is needed to open clients. */
 export interface NodeRedisModule {
@@ -33,6 +34,7 @@ class OnDemand extends EventEmitter implements NodeRedisPool {
   readonly isOpen = true
   readonly #url: RedisUrl
   readonly #make: Make
+  readonly #vigil: Vigil = new Vigil()
   #client: OwnNodeRedis | undefined
   #connecting: Promise<OwnNodeRedis> | undefined
   #ended = false
@@ -46,7 +48,7 @@ class OnDemand extends EventEmitter implements NodeRedisPool {
   async execute<T>(work: (client: NodeRedis) => Promise<T>): Promise<T> {
     const client = this.#client?.isReady ? this.#client : await this.#connected()
     try {
-      return await work(client)
+      return await this.#vigil.over(work(client), () => destroy(client))
     } catch (error) {
       // No longer the master.
       if (error instanceof Error && error.message.startsWith('READONLY')) destroy(client)

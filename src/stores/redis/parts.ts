@@ -95,6 +95,6 @@ export class Parts {
 function behind(): LockError {
   return new LockError(
     'STORE_UNAVAILABLE',
-    `the redis store failed: a node of the cluster gave no answer within ${BEHIND_MS} ms after others had`,
+    'the redis store failed: a node of the cluster gave no answer in time, while others did',
   )
 }

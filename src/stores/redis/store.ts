@@ -1,3 +1,4 @@
+import { within } from '../../databases/limit.ts'
 import type {
   Answer,
   Ask,
@@ -25,15 +26,14 @@ import {
   renewalAnswerOf,
   renewalMessage,
 } from './messages.ts'
-import { Names } from './names.ts'
+import { bucketOf, Names } from './names.ts'
 import { Parts } from './parts.ts'
+import { Patience, REPLICAS_MS } from './patience.ts'
 import { listLocks } from './listing.ts'
 import { ACQUIRE, DISMISS, ENLIST, EVICT, PASS, READ, RELEASE, RENEW, run, runAndWait } from './scripts.ts'
 
-/** How long to wait for replicas. Less than core's limit for a call. */
-const REPLICAS_MS = 1000
-/** While another call waits: the two share a connection, on which one follows the other. */
-const REPLICAS_BEHIND_MS = 100
+/** How long it may take to leave the lists of waiters: those who are named in vain cost others a poll. */
+const FAREWELL_MS = 1000
 /** What each script does nothing with. */
 const IDLE = ['[]', '[]', '']
 
@@ -51,11 +51,10 @@ export class RedisStore implements Store {
   readonly #names: Names
   readonly #replicas: number
   readonly #parts: Parts
+  readonly #patience: Patience = new Patience()
   readonly #push: Push
   /** What a script that wakes somebody needs to know. */
   readonly #waking: readonly string[]
-  /** Calls that wait for replicas now. */
-  #waits = 0
   #closed = false
 
   constructor({ client, prefix, replicas, push }: Settings) {
@@ -104,7 +103,7 @@ export class RedisStore implements Store {
 
   renew(renewals: readonly Renewal[]): Promise<readonly (RenewalAnswer | Fault)[]> {
     return this.#batch(renewals, async (group) => {
-      const [replies, seen] = await this.#write(RENEW, renewalMessage(this.#names, group))
+      const [replies, seen] = await this.#write(RENEW, group, renewalMessage(this.#names, group))
       // Too few have heard that it goes on: what the holder knows of is what the others know of, too.
       if (seen < this.#replicas) throw tooFewReplicas(seen, this.#replicas)
       return replies.map(renewalAnswerOf)
@@ -138,15 +137,15 @@ export class RedisStore implements Store {
 
   async close(): Promise<void> {
     if (this.#closed) return
-    // Before anything else: it still has something to say to the server.
-    await this.#push.close()
+    // Before anything else: it still has something to say to the server, if that can hear it.
+    await within(this.#push.close(), FAREWELL_MS, closedError).catch(() => undefined)
     this.#closed = true
     await this.#client.close()
   }
 
   async #acquire(asks: readonly Ask[], waiting: ReadonlySet<string>): Promise<(Answer | Fault)[]> {
     const message = askMessage(this.#names, asks, this.#push.id, (key) => waiting.has(key))
-    const [replies, seen] = await this.#write(ACQUIRE, message)
+    const [replies, seen] = await this.#write(ACQUIRE, asks, message)
     const answers = replies.map(answerOf)
     if (seen >= this.#replicas) return answers
     // A fail-over could forget it. It is left to core to take it back, as all that it is not sure of: it may have asked
@@ -157,26 +156,19 @@ export class RedisStore implements Store {
   }
 
   /** The replies, and how many replicas have what was written. */
-  async #write(script: Script, { keys, args }: Message): Promise<[replies: unknown[], replicas: number]> {
+  async #write(
+    script: Script,
+    [first]: readonly Claim[],
+    { keys, args }: Message,
+  ): Promise<readonly [replies: unknown[], replicas: number]> {
     if (this.#replicas === 0) return [(await this.#run(script, keys, args)) as unknown[], 0]
     if (this.#closed) throw closedError()
     const idle = IDLE.slice(0, args.length)
-    const limitMs = this.#waits === 0 ? REPLICAS_MS : REPLICAS_BEHIND_MS
-    this.#waits += 1
-    try {
-      const [replies, seen] = await runAndWait(
-        this.#client,
-        script,
-        keys,
-        args,
-        idle,
-        this.#replicas,
-        limitMs,
-      )
+    const where = this.#client.cluster && first ? bucketOf(first.key) : ''
+    return this.#patience.wait(where, this.#replicas, async (replicas, limitMs) => {
+      const [replies, seen] = await runAndWait(this.#client, script, keys, args, idle, replicas, limitMs)
       return [replies as unknown[], Number(seen)]
-    } finally {
-      this.#waits -= 1
-    }
+    })
   }
 
   async #read(keys: readonly string[]): Promise<LockRecord[]> {
@@ -224,6 +216,7 @@ export class RedisStore implements Store {
 
   async #guard<T>(work: () => Promise<T>): Promise<T> {
     try {
+      if (this.#closed) throw closedError()
       return await work()
     } catch (error) {
       throw asLockError(error)

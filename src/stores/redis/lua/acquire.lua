@@ -58,5 +58,4 @@ for i = 1, count do
   end
 end
 
-keep_fences()
 return reply

@@ -30,5 +30,4 @@ for i = 1, count do
   end
 end
 
-keep_fences()
 return reply
