@@ -1,5 +1,6 @@
 import type * as Holdfast from '../src/index.ts'
 import type * as Postgres from '../src/stores/postgres/index.ts'
+import type * as Redis from '../src/stores/redis/index.ts'
 import type * as Sqlite from '../src/stores/sqlite/index.ts'
 
 /**
@@ -10,6 +11,7 @@ import type * as Sqlite from '../src/stores/sqlite/index.ts'
 const core: string = 'holdfast'
 const sqlite: string = 'holdfast/sqlite'
 const postgres: string = 'holdfast/postgres'
+const redis: string = 'holdfast/redis'
 
 if (!new URL(import.meta.resolve(core)).pathname.endsWith('/dist/index.js')) {
   throw new Error(`these are not the built files: ${import.meta.resolve(core)}`)
@@ -20,3 +22,5 @@ export const holdfast: typeof Holdfast = await import(core)
 export const importSqlite = (): Promise<typeof Sqlite> => import(sqlite)
 
 export const importPostgres = (): Promise<typeof Postgres> => import(postgres)
+
+export const importRedis = (): Promise<typeof Redis> => import(redis)

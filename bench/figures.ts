@@ -1,4 +1,5 @@
 import { POSTGRES } from './postgres/figures.ts'
+import { REDIS, type RedisContender, type RedisScenario } from './redis/figures.ts'
 
 export const GROUPS = [
   'memory',
@@ -8,6 +9,7 @@ export const GROUPS = [
   'postgres',
   'postgres-plans',
   'postgres-growth',
+  'redis',
 ] as const
 export type Group = (typeof GROUPS)[number]
 
@@ -56,13 +58,15 @@ export interface Figure {
 
 export interface Measurement {
   readonly group: Group
-  readonly scenario: Scenario
+  readonly scenario: Scenario | RedisScenario
   readonly title: string
   /** Each in a process of its own. */
   readonly rounds: number
   readonly figures: readonly Figure[]
   /** The same work done by others, to compare `perSecond` with. */
   readonly peers?: readonly Peer[]
+  /** What is shown of them; `perSecond` if it is not said. */
+  readonly peerFigures?: readonly Figure[]
   /** How many times the rate of the best of them it should be. */
   readonly timesBest?: number
   readonly note?: string
@@ -70,8 +74,10 @@ export interface Measurement {
 
 export interface Peer {
   readonly name: string
-  readonly scenario: Scenario
-  readonly contender?: Contender
+  readonly scenario: Scenario | RedisScenario
+  readonly contender?: Contender | RedisContender
+  /** For one to be measured by rather than a rival: how many times its rate it should be. */
+  readonly times?: number
 }
 
 export const MEASUREMENTS: readonly Measurement[] = [
@@ -153,4 +159,5 @@ export const MEASUREMENTS: readonly Measurement[] = [
     ],
   },
   ...POSTGRES,
+  ...REDIS,
 ]

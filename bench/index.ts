@@ -7,21 +7,28 @@ import { fork } from 'node:child_process'
 import { loadavg } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { openServer } from '../test/servers/open-server.ts'
-import {
-  type Contender,
-  type Group,
-  GROUPS,
-  type Measurement,
-  MEASUREMENTS,
-  type Scenario,
-} from './figures.ts'
-import { onServer } from './postgres/database.ts'
+import { openServer, type ServerKind } from '../test/servers/open-server.ts'
+import { type Group, GROUPS, type Measurement, MEASUREMENTS, type Peer } from './figures.ts'
+import { onServer as onPostgres } from './postgres/database.ts'
 import { record } from './record.ts'
+import { infoOf, onServer as onRedis } from './redis/server.ts'
 import { bestOf, cells, HEADER, type Rival, type Row, summarize, timesTheRate } from './summary.ts'
 import type { Samples } from './throughput.ts'
 
 const ROUND = fileURLToPath(new URL('./round.ts', import.meta.url))
+const REDIS_ROUND = fileURLToPath(new URL('./redis/round.ts', import.meta.url))
+
+interface Server {
+  readonly kind: ServerKind
+  /** Tells every round where it is. */
+  readonly variable: string
+  readonly named: (url: string) => Promise<string>
+}
+
+const SERVERS: readonly Server[] = [
+  { kind: 'postgres', variable: 'HOLDFAST_POSTGRES_URL', named: postgresAt },
+  { kind: 'redis', variable: 'HOLDFAST_REDIS_URL', named: redisAt },
+]
 
 const { values: options, positionals } = parseArgs({
   options: { record: { type: 'boolean', default: false }, rounds: { type: 'string' } },
@@ -37,14 +44,15 @@ const notes: string[] = []
 const [load = 0] = loadavg()
 if (load > 0.5) console.log(`the machine is busy (load ${load.toFixed(1)}): rates will be too low`)
 const measurements = MEASUREMENTS.filter(({ group }) => wanted.includes(group))
-// Started here, once, and found by every round.
-const server = measurements.some(({ group }) => group.startsWith('postgres'))
-  ? await openServer('postgres')
-  : undefined
+const stops: (() => Promise<void>)[] = []
 try {
-  if (server) {
-    process.env['HOLDFAST_POSTGRES_URL'] = server.url
-    notes.push(`The server is PostgreSQL ${await versionOf(server.url)}`)
+  // Started here, once, and found by every round.
+  for (const { kind, variable, named } of SERVERS) {
+    if (!measurements.some(({ group }) => group.startsWith(kind))) continue
+    const server = await openServer(kind)
+    stops.push(() => server.stop())
+    process.env[variable] = server.url
+    notes.push(`The server is ${await named(server.url)}`)
   }
   for (const measurement of measurements) {
     console.log(`\n${measurement.title}`)
@@ -56,24 +64,29 @@ try {
     rows.push(...added)
   }
 } finally {
-  await server?.stop()
+  for (const stop of stops) await stop()
 }
 console.log(`\n${table([HEADER, ...rows.map(cells)])}\n\n${notes.join('\n')}`)
 if (options.record) record(rows, notes, load)
 if (rows.some(({ met }) => met === false)) process.exitCode = 1
 
-function conclude(measurement: Measurement, own: Samples, rivals: readonly Rival[]): Row[] {
+type Entrant = Peer & Rival
+
+function conclude(measurement: Measurement, own: Samples, entrants: readonly Entrant[]): Row[] {
   const { title, figures, timesBest, note } = measurement
-  const perSecond = { name: 'perSecond', unit: figures[0]?.unit ?? '' }
+  const { peerFigures = [{ name: 'perSecond', unit: figures[0]?.unit ?? '' }] } = measurement
   const added = figures.map((figure) => summarize(title, figure, own))
-  for (const { name, samples } of rivals) {
-    added.push(summarize(`the same with ${name}`, perSecond, samples))
+  for (const { name, samples } of entrants) {
+    added.push(...peerFigures.map((figure) => summarize(`the same with ${name}`, figure, samples)))
   }
-  const best = bestOf(rivals)
+  const against = (rival: Rival, atLeast: number): void => {
+    const times = { times: timesTheRate(own, rival) }
+    added.push(summarize(`against ${rival.name}`, { name: 'times', unit: 'times its rate', atLeast }, times))
+  }
+  for (const entrant of entrants) if (entrant.times !== undefined) against(entrant, entrant.times)
+  const best = bestOf(entrants.filter(({ times }) => times === undefined))
   if (best && timesBest !== undefined) {
-    const times = { times: timesTheRate(own, best) }
-    const unit = 'times its rate'
-    added.push(summarize(`against ${best.name}`, { name: 'times', unit, atLeast: timesBest }, times))
+    against(best, timesBest)
   } else if (best) {
     const { median } = summarize('', { name: 'times', unit: '' }, { times: timesTheRate(own, best) })
     notes.push(`${title}: ${median.toFixed(2)} times the rate of ${best.name}`)
@@ -82,13 +95,17 @@ function conclude(measurement: Measurement, own: Samples, rivals: readonly Rival
   return added
 }
 
-async function versionOf(url: string): Promise<string> {
-  const { rows: found } = await onServer(url, (client) => client.query('show server_version'))
-  return String((found[0] as Record<string, unknown>)['server_version'])
+async function postgresAt(url: string): Promise<string> {
+  const { rows: found } = await onPostgres(url, (client) => client.query('show server_version'))
+  return `PostgreSQL ${String((found[0] as Record<string, unknown>)['server_version'])}`
+}
+
+async function redisAt(url: string): Promise<string> {
+  return `Redis ${await onRedis(url, (client) => infoOf(client, 'server', 'redis_version'))}`
 }
 
 /** The peers take turns with us, so that a busy moment of the machine meets all. */
-async function measure({ scenario, peers = [], rounds }: Measurement): Promise<[Samples, Rival[]]> {
+async function measure({ scenario, peers = [], rounds }: Measurement): Promise<[Samples, Entrant[]]> {
   const own: Record<string, number[]> = {}
   const rivals = peers.map((peer) => ({ ...peer, samples: {} as Record<string, number[]> }))
   for (let i = 0; i < Number(options.rounds ?? rounds); i += 1) {
@@ -103,7 +120,10 @@ function gather(into: Record<string, number[]>, samples: Samples): void {
   for (const [name, values] of Object.entries(samples)) (into[name] ??= []).push(...values)
 }
 
-function round(scenario: Scenario, contender: Contender = { kind: 'holdfast' }): Promise<Samples> {
+function round(
+  scenario: Measurement['scenario'],
+  contender: Peer['contender'] = { kind: 'holdfast' },
+): Promise<Samples> {
   return new Promise((resolve, reject) => {
     const execArgv = [
       '--expose-gc',
@@ -111,7 +131,8 @@ function round(scenario: Scenario, contender: Contender = { kind: 'holdfast' }):
       '--import',
       import.meta.resolve('tsx'),
     ]
-    const child = fork(ROUND, [scenario, JSON.stringify(contender)], { execArgv })
+    const file = scenario.startsWith('redis-') ? REDIS_ROUND : ROUND
+    const child = fork(file, [scenario, JSON.stringify(contender)], { execArgv })
     let samples: Samples | undefined
     child.on('message', (message: Samples) => (samples = message))
     child.on('error', reject)

@@ -47,6 +47,13 @@ export function record(rows: readonly Row[], notes: readonly string[], load: num
     '  of the last turn. The same processes for all rounds; the first two do not count.',
     '- **PostgreSQL, steps and growth.** Execution time that `EXPLAIN (ANALYZE)` shows for prepared statements. Sizes',
     '  and counts are those of `pg_stat_user_tables` with autovacuum as it comes; 500 tasks side by side.',
+    '- **Redis.** A server on the same machine that keeps nothing on disk; ioredis with one connection for everyone, and',
+    '  for peers their usual settings with the limit of tries lifted. *Raw* is `SET NX PX` and a script that compares and',
+    '  deletes: no token, no renewal, no push. Each contender must first keep a second one out.',
+    '- **Redis, 20 processes.** As on PostgreSQL. Commands are those of `INFO commandstats`; *sent by clients* leaves out',
+    '  what scripts call inside the server.',
+    '- **Redis, hand-over.** From just before the release in one process until another has the key; a round trip is a PING',
+    '  after a pause as long as that before the release.',
     '',
   ]
   writeFileSync(FILE, lines.join('\n'))

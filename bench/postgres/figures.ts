@@ -62,6 +62,7 @@ export const POSTGRES: readonly Measurement[] = [
     figures: [
       { name: 'allMs', unit: 'ms for all turns', atMost: 550 },
       { name: 'betweenMs', unit: 'ms between two turns' },
+      { name: 'floorMs', unit: 'ms for one NOTIFY and one statement, with as many listening' },
     ],
   },
   {

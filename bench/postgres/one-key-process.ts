@@ -1,7 +1,7 @@
 /** One of the processes that compete for one key: ten tasks, each in again and again. */
 import type { Contender } from '../figures.ts'
 import { open } from './contenders.ts'
-import { serve } from './crew.ts'
+import { serve } from '../crew.ts'
 
 const TASKS = 10
 const WARM_UP_MS = 1_000

@@ -1,7 +1,7 @@
 /** One of the processes that wait for their turn. */
 import { setTimeout } from 'node:timers/promises'
 import { holdfast } from '../built.ts'
-import { serve } from './crew.ts'
+import { serve } from '../crew.ts'
 
 const HOLD_MS = 25
 

@@ -1,6 +1,6 @@
 import type { Contender } from '../figures.ts'
 import { open } from '../postgres/contenders.ts'
-import { Crew } from '../postgres/crew.ts'
+import { Crew } from '../crew.ts'
 import { withDatabase } from '../postgres/database.ts'
 import type { Samples } from '../throughput.ts'
 

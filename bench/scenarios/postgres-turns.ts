@@ -1,7 +1,10 @@
+import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
+import type { Locks } from '../../src/index.ts'
 import { holdfast } from '../built.ts'
-import { Crew } from '../postgres/crew.ts'
+import { Crew } from '../crew.ts'
 import { onServer, withDatabase } from '../postgres/database.ts'
+import { CREATE, giveBack, take } from '../postgres/plain.ts'
 import type { Turn } from '../postgres/turns-process.ts'
 import type { Samples } from '../throughput.ts'
 
@@ -9,6 +12,8 @@ const PROCESSES = 20
 const ROUNDS = 9
 /** Rounds that do not count. */
 const WARM_UP = 2
+const FLOOR_SAMPLES = 40
+const ALL_WAIT = `select from holdfast_locks where key = 'turn' and cardinality(waiters) = ${PROCESSES}`
 const FILE = new URL('../postgres/turns-process.ts', import.meta.url)
 
 /** From the release that lets the first in to the end of the last turn, and what each turn takes on top of its hold. */
@@ -21,10 +26,7 @@ export function turns(): Promise<Samples> {
     for (let round = -WARM_UP; round < ROUNDS; round += 1) {
       const lease = await locks.acquire('turn')
       const taken = crew.tell<Turn>('turn')
-      await until(
-        url,
-        `select from holdfast_locks where key = 'turn' and cardinality(waiters) = ${PROCESSES}`,
-      )
+      await until(url, ALL_WAIT)
       const start = Number(process.hrtime.bigint()) / 1e6
       await lease.release()
       const done = (await taken).sort((a, b) => a.from - b.from)
@@ -34,10 +36,43 @@ export function turns(): Promise<Samples> {
       if (between.some((ms) => ms < 0)) throw new Error('two had their turn at once')
       betweenMs.push(between.reduce((sum, ms) => sum + ms, 0) / PROCESSES)
     }
+    const floorMs = await floor(url, crew, locks)
     await crew.dismiss()
     await locks.close()
-    return { allMs, betweenMs }
+    return { allMs, betweenMs, floorMs }
   })
+}
+
+/**
+ * What no hand-over between processes can do without, while as many listen: one NOTIFY that is heard, and one statement
+ * that is on disk.
+ */
+async function floor(url: string, crew: Crew, locks: Locks): Promise<number[]> {
+  const lease = await locks.acquire('turn')
+  const taken = crew.tell<Turn>('turn')
+  await until(url, ALL_WAIT)
+  const samples = await onServer(url, (speaker) =>
+    onServer(url, async (listener) => {
+      await speaker.query(CREATE)
+      await listener.query('listen floor')
+      const each: number[] = []
+      for (let i = 0; i < FLOOR_SAMPLES; i += 1) {
+        await setTimeout(25)
+        const heard = once(listener, 'notification')
+        const start = performance.now()
+        const said = speaker.query(`select pg_notify('floor', '')`)
+        await heard
+        const owner = await take(listener, 'floor')
+        each.push(performance.now() - start)
+        await said
+        await giveBack(listener, 'floor', owner ?? '')
+      }
+      return each
+    }),
+  )
+  await lease.release()
+  await taken
+  return samples
 }
 
 async function until(url: string, query: string): Promise<void> {

@@ -24,11 +24,11 @@ const ENDLESS_MS = 60_000
 class Fences {
   readonly #numbers = new Map<string, number>()
 
-  numberOf(key: string): number {
+  numberOf(key: string): string {
     const bucket = bucketOf(key)
     const number = this.#numbers.get(bucket) ?? this.#numbers.size + 1
     this.#numbers.set(bucket, number)
-    return number
+    return String(number)
   }
 
   names(names: Names): string[] {
@@ -43,35 +43,46 @@ export function askMessage(
   waits: (key: string) => boolean,
 ): Message {
   const fences = new Fences()
-  const holders = new Map<Holder, number>()
-  const flat = asks.flatMap(({ key, owner, leaseMs, holder }) => {
-    const place = holders.get(holder) ?? holders.size + 1
-    holders.set(holder, place)
-    return [owner, Math.ceil(leaseMs), place, fences.numberOf(key), waits(key) ? 1 : 0]
-  })
-  // Half a character, which a script could not read, becomes a question mark.
-  const texts = [...holders.keys()].flatMap(({ service, instance, context }) => [
-    service.toWellFormed(),
-    instance.toWellFormed(),
-    context?.toWellFormed() ?? false,
-  ])
+  // Most asks of a batch have all of this in common.
+  const kinds = new Map<Holder, Map<number, string>>()
+  const kindArgs: string[] = []
+  const kindOf = (holder: Holder, leaseMs: number, waiting: boolean): string => {
+    const known = kinds.get(holder) ?? new Map<number, string>()
+    const sign = waiting ? -leaseMs : leaseMs
+    const kind = known.get(sign) ?? String(kindArgs.length / 5 + 1)
+    if (!known.has(sign)) {
+      const { service, instance, context } = holder
+      kindArgs.push(
+        String(leaseMs),
+        waiting ? '1' : '0',
+        service,
+        instance,
+        context === null ? '' : `=${context}`,
+      )
+      kinds.set(holder, known.set(sign, kind))
+    }
+    return kind
+  }
+  const keys: string[] = []
+  const each: string[] = []
+  for (const { key, owner, leaseMs, holder } of asks) {
+    keys.push(names.record(key))
+    each.push(owner, kindOf(holder, Math.ceil(leaseMs), waits(key)), fences.numberOf(key))
+  }
   return {
-    keys: [...asks.map(({ key }) => names.record(key)), ...fences.names(names)],
-    args: [JSON.stringify(flat), JSON.stringify(texts), waiter],
+    keys: [...keys, ...fences.names(names)],
+    args: [waiter, String(kindArgs.length / 5), ...kindArgs, ...each],
   }
 }
 
 export function renewalMessage(names: Names, renewals: readonly Renewal[]): Message {
   const fences = new Fences()
-  const flat = renewals.flatMap(({ key, owner, leaseMs, rotate }) => [
+  const args = renewals.flatMap(({ key, owner, leaseMs, rotate }) => [
     owner,
-    Math.ceil(leaseMs),
-    rotate ? fences.numberOf(key) : 0,
+    String(Math.ceil(leaseMs)),
+    rotate ? fences.numberOf(key) : '0',
   ])
-  return {
-    keys: [...renewals.map(({ key }) => names.record(key)), ...fences.names(names)],
-    args: [JSON.stringify(flat)],
-  }
+  return { keys: [...renewals.map(({ key }) => names.record(key)), ...fences.names(names)], args }
 }
 
 export function answerOf(reply: unknown): Answer | Fault {

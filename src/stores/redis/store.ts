@@ -34,8 +34,8 @@ import { ACQUIRE, DISMISS, ENLIST, EVICT, PASS, READ, RELEASE, RENEW, run, runAn
 
 /** How long it may take to leave the lists of waiters: those who are named in vain cost others a poll. */
 const FAREWELL_MS = 1000
-/** What each script does nothing with. */
-const IDLE = ['[]', '[]', '']
+/** What scripts that hand out numbers do nothing with. */
+const IDLE = ['', '0']
 
 export interface Settings {
   readonly client: RedisClient
@@ -112,9 +112,9 @@ export class RedisStore implements Store {
 
   release(claims: readonly Claim[]): Promise<readonly (ReleaseAnswer | Fault)[]> {
     return this.#batch(claims, async (group) => {
-      const owners = JSON.stringify(group.map(({ owner }) => owner))
+      const owners = group.map(({ owner }) => owner)
       const keys = this.#records(group.map(({ key }) => key))
-      const replies = (await this.#run(RELEASE, keys, [owners, ...this.#waking])) as unknown[]
+      const replies = (await this.#run(RELEASE, keys, [...this.#waking, ...owners])) as unknown[]
       return replies.map(releaseAnswerOf)
     })
   }
@@ -163,10 +163,9 @@ export class RedisStore implements Store {
   ): Promise<readonly [replies: unknown[], replicas: number]> {
     if (this.#replicas === 0) return [(await this.#run(script, keys, args)) as unknown[], 0]
     if (this.#closed) throw closedError()
-    const idle = IDLE.slice(0, args.length)
     const where = this.#client.cluster && first ? bucketOf(first.key) : ''
     return this.#patience.wait(where, this.#replicas, async (replicas, limitMs) => {
-      const [replies, seen] = await runAndWait(this.#client, script, keys, args, idle, replicas, limitMs)
+      const [replies, seen] = await runAndWait(this.#client, script, keys, args, IDLE, replicas, limitMs)
       return [replies as unknown[], Number(seen)]
     })
   }

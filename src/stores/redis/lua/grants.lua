@@ -7,15 +7,22 @@
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
+-- fence -> the last number of its bucket
+local last = {}
+
 -- Or nil and what is wrong with the fence: without it nobody can tell whether a number is higher than all before. So it is
 -- written first; a number that then goes unused does no harm.
 local function next_grant(fence, at_least)
-  local kept = redis.pcall('GET', fence)
-  if type(kept) == 'table' then return nil, kept.err end
-  local before = kept and string.match(kept, '^%d+$') and tonumber(kept) or (kept and math.huge or 0)
-  if before >= 2 ^ 53 - 1 then return nil, 'WRONGTYPE ' .. fence .. ' holds no grant number' end
+  local before = last[fence]
+  if not before then
+    local kept = redis.pcall('GET', fence)
+    if type(kept) == 'table' then return nil, kept.err end
+    before = kept and string.match(kept, '^%d+$') and tonumber(kept) or (kept and math.huge or 0)
+    if before >= 2 ^ 53 - 1 then return nil, 'WRONGTYPE ' .. fence .. ' holds no grant number' end
+  end
   local grant = math.max(before + 1, now, at_least)
   local done = redis.pcall('SET', fence, string.format('%.0f', grant))
   if done.err then return nil, done.err end
+  last[fence] = grant
   return grant
 end

@@ -1,26 +1,26 @@
 -- Prolongs leases of those who still have them, and never shortens one.
 --
 -- KEYS    the record of each renewal, then the fences of the buckets of those that rotate
--- ARGV 1  JSON: for each renewal its owner, lease in ms, and which of the fences if it rotates, else 0
+-- ARGV    for each renewal its owner, its lease in ms, and which of the fences if it rotates, else 0
 -- reply   for each the grant number, or 0 if it is not this owner's any more; or, as text, what is wrong with the record
 
-local renewals = cjson.decode(ARGV[1])
-local count = #renewals / 3
+local count = #ARGV / 3
 local reply = {}
 
 for i = 1, count do
   local record = KEYS[i]
-  local at = (i - 1) * 3
-  local lease, fence = renewals[at + 2], renewals[at + 3]
+  local at = 3 * i - 2
+  local lease, fence = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
   local held = redis.pcall('HMGET', record, 'owner', 'grant', 'lease')
   if held.err then
     reply[i] = held.err
-  elseif held[1] ~= renewals[at + 1] then
+  elseif held[1] ~= ARGV[at] then
     reply[i] = 0
   else
-    -- First: a server that is out of memory allows it, and then what follows.
-    if redis.call('PTTL', record) < lease then redis.call('PEXPIRE', record, lease) end
-    if tonumber(held[3]) ~= lease then redis.call('HSET', record, 'lease', lease) end
+    local before = tonumber(held[3]) or 0
+    -- What is left is at most what was given last. First: a server that is out of memory allows it, and then what follows.
+    if lease >= before or redis.call('PTTL', record) < lease then redis.call('PEXPIRE', record, lease) end
+    if lease ~= before then redis.call('HSET', record, 'lease', lease) end
     local grant, fault = tonumber(held[2]) or 0, nil
     if fence > 0 then
       grant, fault = next_grant(KEYS[count + fence], grant + 1)
