@@ -34,8 +34,11 @@ export function acquireStep(names: Names): Step {
     source: string,
     holder: string,
   ): string => `insert into ${qualified(names)} as l (${COLUMNS})
-  select a.key, a.owner, ${micros('s.now')}, ${holder}::json, s.now, a.lease_ms, ${later('s.now', 'a')}, false, '{}', null
-  from (select clock_timestamp() as now, ${LOCK_TIMEOUT}, ${MUST_LAST}) as s, ${source}`
+  select a.key, a.owner, s.micros, ${holder}, s.now, a.lease_ms, ${later('s.now', 'a')}, false, '{}', null
+  from (
+    select n.now, ${micros('n.now')} as micros, ${LOCK_TIMEOUT}, ${MUST_LAST}
+    from (select clock_timestamp() as now offset 0) as n
+  ) as s, ${source}`
   // The set-list takes its values from one subquery, which reads the clock once: with a clock_timestamp()
   // in each of them, the owner could be decided before a lease's end and its grant number after.
   // $5 is the asking process if it listens.
@@ -70,7 +73,7 @@ export function acquireStep(names: Names): Step {
   const mine = 'l.owner = $2::text'
   return {
     // $4 is the holder, $6 whether to wait.
-    one: `${insert('(select $1::text, $2::text, $3::text::bigint) as a(key, owner, lease_ms)', '$4::text')}
+    one: `${insert('(select $1::text, $2::text, $3::text::bigint) as a(key, owner, lease_ms)', '$4::text::json')}
   ${decide('$6::text::boolean')}
   returning case when ${mine} and l.previous is null then l.grant_number::text
     else json_build_array(${answer('l', mine, mine)})::text end`,
@@ -78,7 +81,7 @@ export function acquireStep(names: Names): Step {
     // $4 is which of the holders in $7, since most asks have the same; $6 the keys to wait for.
     many: `with answers as (
   ${insert(
-    `(select $7::text::text[] as holders offset 0) as h,
+    `(select $7::text::json[] as holders offset 0) as h,
     unnest($1::text::text[], $2::text::text[], $3::text::bigint[], $4::text::int[]) as a(key, owner, lease_ms, holder)`,
     'h.holders[a.holder]',
   )}
