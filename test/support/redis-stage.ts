@@ -14,7 +14,7 @@ export { atEnd, atLast, failureOf, locksOn, proxyTo, until } from './stage.ts'
 /**
  * The least that a user of one server needs for locks with the default prefix, so that nothing is refused: the last two
  * lines are what clients ask for when they connect, and could do without. More for `replicas`: `+wait`; for another
- * database than 0: `+select`.
+ * database than 0: `+select`; from Redis 7.2 on, where clients tell their names: `+client|setinfo`.
  */
 export const LEAST_RIGHTS: readonly string[] = [
   'resetkeys resetchannels -@all ~holdfast:* &holdfast:*',
@@ -47,14 +47,13 @@ export function ioredisOn(url: string, options: object = {}): Redis {
 
 type NodeRedisOptions = NonNullable<Parameters<typeof createClient>[0]>
 
-/** Connected, or trying to; ended after the test. */
-export async function nodeRedisOn(url: string, options: NodeRedisOptions = {}): Promise<RedisLike> {
+/** Connecting; ended after the test. */
+export function nodeRedisOn(url: string, options: NodeRedisOptions = {}): RedisLike {
   const redis = createClient({ url, ...options })
   redis.on('error', () => {})
   atEnd(() => redis.isOpen && redis.destroy())
-  const connecting = redis.connect()
   // One that cannot connect yet goes on trying.
-  await Promise.race([connecting.catch(() => {}), new Promise((resolve) => redis.once('error', resolve))])
+  redis.connect().catch(() => {})
   return redis as unknown as RedisLike
 }
 
@@ -69,18 +68,15 @@ const CHILD = fileURLToPath(new URL('./redis-child.ts', import.meta.url))
 
 export type RedisProcess = TestProcess<Call['name']>
 
-/** Ended after the test. */
-export async function processes(count: number): Promise<RedisProcess[]> {
-  const all = await Promise.all(
-    Array.from({ length: count }, () => TestProcess.fork<Call['name']>(CHILD)),
-  )
-  atEnd(() => Promise.all(all.map((one) => one.end())))
-  return all
+export async function startProcesses(count: number): Promise<RedisProcess[]> {
+  return Promise.all(Array.from({ length: count }, () => TestProcess.fork<Call['name']>(CHILD)))
 }
 
+/** Ended after the test. */
 export async function oneProcess(): Promise<RedisProcess> {
-  const [one] = await processes(1)
-  return one as RedisProcess
+  const one = await TestProcess.fork<Call['name']>(CHILD)
+  atEnd(() => one.end())
+  return one
 }
 
 /** What the record of a key is called. */

@@ -4,7 +4,9 @@ import type { RedisClient } from './client.ts'
 import type { Names } from './names.ts'
 
 /** How many keys of the server to look at in one go, whosever they are. */
-const LOOK_AT = 500
+const LOOK_AT = 1000
+/** How long a page may take, full or not: among millions of other keys, one could not be filled in core's time. */
+const PAGE_MS = 1000
 
 /** Where the next page goes on: at this node, with this cursor, after this name of those it gives. */
 interface Place {
@@ -15,7 +17,8 @@ interface Place {
 
 /**
  * A page of locks by SCAN: in no order, and a lock that is taken or given back meanwhile may be missing, or there twice
- * when the server resizes its table. A server with many other keys takes many small calls, none of which holds it up.
+ * when the server resizes its table. A server with many other keys takes many small calls, none of which holds it up, and
+ * gives short pages, even empty ones, before the last.
  */
 export async function listLocks(
   { key, prefix = '', after, limit }: ListQuery,
@@ -31,6 +34,7 @@ export async function listLocks(
   if (index < 0) index = 0
   let place: Place = from ?? { node: scanners[0]?.name ?? '', cursor: '0', after: '' }
   const locks: LockRecord[] = []
+  const end = performance.now() + PAGE_MS
   while (index < scanners.length) {
     const scanner = scanners[index]
     if (!scanner) break
@@ -45,7 +49,7 @@ export async function listLocks(
       index += 1
       place = { node: scanners[index]?.name ?? '', cursor: '0', after: '' }
     }
-    if (locks.length === limit) break
+    if (locks.length === limit || performance.now() > end) break
   }
   return { locks, next: index < scanners.length ? JSON.stringify(Object.values(place)) : null }
 }

@@ -56,7 +56,10 @@ for i = 1, count do
   elseif not held[1] then
     reply[i] = take(record, ask, owner, KEYS[count + ARGV[at + 2]], held[3])
   elseif held[1] == owner then
-    if redis.call('PTTL', record) < ask.lease then redis.call('PEXPIRE', record, ask.lease) end
+    if redis.call('PTTL', record) < ask.lease then
+      redis.call('PEXPIRE', record, ask.lease)
+      redis.call('HSET', record, 'lease', ask.lease)
+    end
     reply[i] = held[2]
   else
     redis.call('HSET', record, 'wanted', 1)

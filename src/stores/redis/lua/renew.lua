@@ -18,9 +18,12 @@ for i = 1, count do
     reply[i] = 0
   else
     local before = tonumber(held[3]) or 0
-    -- What is left is at most what was given last. First: a server that is out of memory allows it, and then what follows.
-    if lease >= before or redis.call('PTTL', record) < lease then redis.call('PEXPIRE', record, lease) end
-    if lease ~= before then redis.call('HSET', record, 'lease', lease) end
+    -- What is left is at most what the record says: so it says what was given last, not what was asked for. First: a server
+    -- that is out of memory allows it, and then what follows.
+    if lease >= before or redis.call('PTTL', record) < lease then
+      redis.call('PEXPIRE', record, lease)
+      if lease ~= before then redis.call('HSET', record, 'lease', lease) end
+    end
     local grant, fault = tonumber(held[2]) or 0, nil
     if fence > 0 then
       grant, fault = next_grant(KEYS[count + fence], grant + 1)
