@@ -1,5 +1,11 @@
 import { type Environment, systemEnvironment } from '../environment.ts'
 
+/** Timers that do not keep the process alive. */
+export const backgroundTimers: Pick<Environment, 'setTimer' | 'clearTimer'> = {
+  setTimer: (delayMs, run) => systemEnvironment.setTimer(delayMs, run, true),
+  clearTimer: (timer) => systemEnvironment.clearTimer(timer),
+}
+
 /**
  * The outcome of `work`, or `failure` after `limitMs`. What comes later goes to `late`, so that nothing that was lent
  * stays out, and never ends as an unhandled rejection.

@@ -1,8 +1,8 @@
-import type { Ears } from '../../src/stores/redis/client.ts'
+import type { ChannelEars } from '../../src/stores/redis/client.ts'
 import { until } from './stage.ts'
 
 /** Keeps what a listening connection tells: `up a`, `down a`, `a: message`. */
-export class Heard implements Ears {
+export class Heard implements ChannelEars {
   readonly all: string[] = []
 
   heard(channel: string, message: string): void {

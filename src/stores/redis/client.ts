@@ -7,8 +7,7 @@ export interface Script {
 
 /**
  * All that the store needs of a client, be it for one node, for Sentinel or for Cluster. Failures are those of the
- * client, as they are; nothing here times out, retries or waits for a connection beyond what the client does itself:
- * core bounds every call, and can use an answer that comes late.
+ * client, as they are. A call need not end in time: core bounds every one, and can use an answer that comes late.
  */
 export interface RedisClient {
   /** Whether the keys of one call must be in one slot, and messages go by slot too. */
@@ -36,7 +35,13 @@ export interface RedisClient {
   scanners(): Promise<readonly Scanner[]>
 
   /** One more connection, which only listens. On a cluster as many as there are masters with channels to listen to. */
-  listen(ears: Ears): Listening
+  listen(ears: ChannelEars): Listening
+
+  /**
+   * On a cluster: the node that has this record seems to be silent. Another may have its slots by now, which nobody would
+   * tell otherwise.
+   */
+  suspect?(record: string): void
 
   /** Ends what was opened here; never the user's client. */
   close(): Promise<void>
@@ -53,7 +58,7 @@ export interface Scanner {
 }
 
 /** Who is told. Never from inside `add`. */
-export interface Ears {
+export interface ChannelEars {
   /** A message on a channel that was added. */
   heard(channel: string, message: string): void
   /** From now on messages on this channel arrive: after `add`, and after each reconnect. */

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Ioredis, IoredisCluster } from '../../databases/ioredis.ts'
-import type { Ears, Listening, RedisClient, Scanner } from './client.ts'
+import type { ChannelEars, Listening, RedisClient, Scanner } from './client.ts'
 import { IoredisCalls } from './ioredis-calls.ts'
 import { scannerOf } from './ioredis-scanner.ts'
 import { IoredisSubscriber } from './ioredis-subscriber.ts'
@@ -20,7 +20,8 @@ export class IoredisClusterClient implements RedisClient {
   readonly #cluster: IoredisCluster
   readonly #end: (() => Promise<void>) | undefined
   readonly #calls: IoredisCalls
-  readonly #listenings = new Set<Listening>()
+  /** The store has one at a time. */
+  #listening: Listening | undefined
 
   /** `end` closes the client if it is ours. */
   constructor(cluster: IoredisCluster, end?: () => Promise<void>) {
@@ -63,18 +64,20 @@ export class IoredisClusterClient implements RedisClient {
     return masters.sort((one, other) => (one.name < other.name ? -1 : 1))
   }
 
-  listen(ears: Ears): Listening {
+  listen(ears: ChannelEars): Listening {
     const find = async (afresh: boolean): Promise<(channel: string) => Place | undefined> => {
       if (afresh) await this.#refresh()
       return (channel) => this.#placeOf(channel)
     }
-    const listening = new Subscriptions({ find }, ears)
-    this.#listenings.add(listening)
-    return listening
+    return (this.#listening = new Subscriptions({ find }, ears))
+  }
+
+  suspect(): void {
+    this.#refresh().catch(() => undefined)
   }
 
   async close(): Promise<void> {
-    for (const listening of this.#listenings) await listening.close()
+    await this.#listening?.close()
     await this.#end?.()
   }
 

@@ -1,5 +1,5 @@
 import type { Ioredis } from '../../databases/ioredis.ts'
-import { within } from '../../databases/limit.ts'
+import { backgroundTimers, within } from '../../databases/limit.ts'
 import type { Subscriber, SubscriberEvents } from './subscriptions.ts'
 
 /** How long the server may take to welcome, and for each answer. */
@@ -24,11 +24,6 @@ const OVERRIDES = {
   failoverDetector: false,
 }
 
-/** Timers that do not keep the process alive. */
-const background = {
-  setTimer: (ms: number, run: () => void): unknown => setTimeout(run, ms).unref(),
-  clearTimer: (timer: unknown): void => clearTimeout(timer as NodeJS.Timeout),
-}
 const ignore = (): void => {}
 
 /** One connection, to one node, until it ends. It does not keep the process alive. */
@@ -101,6 +96,6 @@ export class IoredisSubscriber implements Subscriber {
       this.end()
       return new Error(`no answer on the listening connection within ${LIMIT_MS} ms`)
     }
-    await within(work, LIMIT_MS, late, undefined, background)
+    await within(work, LIMIT_MS, late, undefined, backgroundTimers)
   }
 }

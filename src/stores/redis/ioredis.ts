@@ -1,5 +1,5 @@
 import type { Ioredis } from '../../databases/ioredis.ts'
-import type { Ears, Listening, RedisClient, Scanner } from './client.ts'
+import type { ChannelEars, Listening, RedisClient, Scanner } from './client.ts'
 import { IoredisCalls } from './ioredis-calls.ts'
 import { scannerOf } from './ioredis-scanner.ts'
 import { IoredisSubscriber } from './ioredis-subscriber.ts'
@@ -13,7 +13,8 @@ export class IoredisClient implements RedisClient {
   readonly #end: (() => Promise<void>) | undefined
   readonly #sentinel: boolean
   readonly #calls: IoredisCalls
-  readonly #listenings = new Set<Listening>()
+  /** The store has one at a time. */
+  #listening: Listening | undefined
 
   /** `end` closes the client if it is ours. */
   constructor(redis: Ioredis, end?: () => Promise<void>) {
@@ -47,19 +48,17 @@ export class IoredisClient implements RedisClient {
     return [scannerOf('', this.#redis)]
   }
 
-  listen(ears: Ears): Listening {
+  listen(ears: ChannelEars): Listening {
     const place: Place = { name: '', open: (events) => new IoredisSubscriber(this.#redis, false, events) }
     const find = async (): Promise<() => Place | undefined> => {
       // Of a client that its owner has closed, no copy is made.
       return () => (this.#redis.status === 'end' ? undefined : place)
     }
-    const listening = new Subscriptions({ find }, ears)
-    this.#listenings.add(listening)
-    return listening
+    return (this.#listening = new Subscriptions({ find }, ears))
   }
 
   async close(): Promise<void> {
-    for (const listening of this.#listenings) await listening.close()
+    await this.#listening?.close()
     await this.#end?.()
   }
 

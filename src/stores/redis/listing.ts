@@ -9,7 +9,7 @@ const LOOK_AT = 1000
 const PAGE_MS = 1000
 
 /** Where the next page goes on: at this node, with this cursor, after this name of those it gives. */
-interface Place {
+interface Bookmark {
   readonly node: string
   readonly cursor: string
   readonly after: string
@@ -28,11 +28,11 @@ export async function listLocks(
 ): Promise<LockPage> {
   if (key !== undefined) return { locks: key.startsWith(prefix) ? await read([key]) : [], next: null }
   const scanners = await client.scanners()
-  const from = after === undefined || after === '' ? undefined : placeOf(after)
-  let index = from ? scanners.findIndex(({ name }) => name === from.node) : 0
+  const start: Bookmark = { node: scanners[0]?.name ?? '', cursor: '0', after: '' }
+  let place = after === undefined || after === '' ? start : bookmarkOf(after)
+  let index = scanners.findIndex(({ name }) => name === place.node)
   // Its slots are elsewhere now: better to see some twice than to miss some.
-  if (index < 0) index = 0
-  let place: Place = from ?? { node: scanners[0]?.name ?? '', cursor: '0', after: '' }
+  if (index < 0) [index, place] = [0, start]
   const locks: LockRecord[] = []
   const end = performance.now() + PAGE_MS
   while (index < scanners.length) {
@@ -54,7 +54,7 @@ export async function listLocks(
   return { locks, next: index < scanners.length ? JSON.stringify(Object.values(place)) : null }
 }
 
-function placeOf(text: string): Place {
+function bookmarkOf(text: string): Bookmark {
   try {
     const [node, cursor, after] = JSON.parse(text) as unknown[]
     if (typeof node === 'string' && typeof after === 'string' && /^\d+$/.test(String(cursor)))

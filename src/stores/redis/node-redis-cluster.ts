@@ -7,7 +7,7 @@ import {
   type NodeRedisNode,
   rediscover,
 } from '../../databases/node-redis.ts'
-import type { Ears, Listening, RedisClient, Scanner } from './client.ts'
+import type { ChannelEars, Listening, RedisClient, Scanner } from './client.ts'
 import { evaluation, PLAIN, scanned, scanning, sendAndWait } from './node-redis.ts'
 import { Presence } from './node-redis-presence.ts'
 import { NodeRedisSubscriber } from './node-redis-subscriber.ts'
@@ -27,7 +27,8 @@ export class NodeRedisClusterClient implements RedisClient {
   readonly #cluster: NodeRedisCluster
   readonly #end: (() => Promise<void>) | undefined
   readonly #presence: Presence
-  readonly #listenings = new Set<Listening>()
+  /** The store has one at a time. */
+  #listening: Listening | undefined
   #rediscovering: Promise<void> | undefined
   #rediscoveredAt = -Infinity
 
@@ -84,15 +85,17 @@ export class NodeRedisClusterClient implements RedisClient {
     }))
   }
 
-  listen(ears: Ears): Listening {
-    const listening = new Subscriptions({ find: (afresh) => this.#find(afresh) }, ears)
-    this.#listenings.add(listening)
-    return listening
+  listen(ears: ChannelEars): Listening {
+    return (this.#listening = new Subscriptions({ find: (afresh) => this.#find(afresh) }, ears))
+  }
+
+  suspect(record: string): void {
+    const { client } = this.#cluster.slots[slotOf(this.keyPrefix + record)]?.master ?? {}
+    this.#rediscover(client).catch(() => undefined)
   }
 
   async close(): Promise<void> {
-    for (const listening of this.#listenings) void listening.close()
-    this.#listenings.clear()
+    void this.#listening?.close()
     await this.#end?.()
     this.#presence.end()
   }
@@ -132,17 +135,19 @@ export class NodeRedisClusterClient implements RedisClient {
     }
   }
 
-  #rediscover(): Promise<void> {
-    this.#rediscovering ??= this.#rediscoverOnce().finally(() => (this.#rediscovering = undefined))
+  /** `silent`: not to be asked. The client would wait for its answer for ever, and ask nobody else meanwhile. */
+  #rediscover(silent?: NodeRedis): Promise<void> {
+    this.#rediscovering ??= this.#rediscoverOnce(silent).finally(() => (this.#rediscovering = undefined))
     return this.#rediscovering
   }
 
-  async #rediscoverOnce(): Promise<void> {
+  async #rediscoverOnce(silent: NodeRedis | undefined): Promise<void> {
     const sooner = this.#rediscoveredAt + REDISCOVERY_PAUSE_MS - performance.now()
     if (sooner > 0) await pause(sooner, undefined, { ref: false })
     this.#rediscoveredAt = performance.now()
-    const nodes = [...this.#cluster.nodeByAddress.values()]
-    const { client } = nodes.find((node) => node.client?.isReady) ?? nodes.find((node) => node.client) ?? {}
+    const nodes = [...this.#cluster.nodeByAddress.values()].flatMap(({ client }) => client ?? [])
+    const ready = nodes.filter((client) => client.isReady && client !== silent)
+    const client = ready[Math.floor(Math.random() * ready.length)] ?? nodes[0]
     if (client) await withinLimit(rediscover(this.#cluster, client))
   }
 }

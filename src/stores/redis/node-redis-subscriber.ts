@@ -1,4 +1,4 @@
-import { within } from '../../databases/limit.ts'
+import { backgroundTimers, within } from '../../databases/limit.ts'
 import type { NodeRedis, OwnNodeRedis } from '../../databases/node-redis.ts'
 import type { Subscriber, SubscriberEvents } from './subscriptions.ts'
 
@@ -22,10 +22,6 @@ const OVERRIDES = {
   maintNotifications: 'disabled',
 }
 
-const background = {
-  setTimer: (ms: number, run: () => void): NodeJS.Timeout => setTimeout(run, ms).unref(),
-  clearTimer: (timer: unknown): void => clearTimeout(timer as NodeJS.Timeout),
-}
 const ignore = (): void => {}
 
 /** One connection, to one node, until it ends. It does not keep the process alive. */
@@ -113,6 +109,6 @@ export class NodeRedisSubscriber implements Subscriber {
       this.end()
       return new Error(`no answer on the listening connection within ${LIMIT_MS} ms`)
     }
-    await within(work, LIMIT_MS, late, undefined, background)
+    await within(work, LIMIT_MS, late, undefined, backgroundTimers)
   }
 }

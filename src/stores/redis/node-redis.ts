@@ -4,7 +4,7 @@ import {
   type NodeRedisConnectable,
   type NodeRedisPool,
 } from '../../databases/node-redis.ts'
-import type { Ears, Listening, RedisClient, Scanner } from './client.ts'
+import type { ChannelEars, Listening, RedisClient, Scanner } from './client.ts'
 import { Presence } from './node-redis-presence.ts'
 import { NodeRedisSubscriber } from './node-redis-subscriber.ts'
 import { type Place, Subscriptions } from './subscriptions.ts'
@@ -22,7 +22,8 @@ export class NodeRedisClient implements RedisClient {
   readonly #lend: Lend
   readonly #end: (() => Promise<void>) | undefined
   readonly #presence: Presence
-  readonly #listenings = new Set<Subscriptions>()
+  /** The store has one at a time. */
+  #listening: Subscriptions | undefined
 
   /** `end` closes the client if it is ours. */
   constructor(client: NodeRedis | NodeRedisPool, end?: () => Promise<void>)
@@ -59,15 +60,12 @@ export class NodeRedisClient implements RedisClient {
     return [{ name, scan: async (...page) => scanned(await this.#send(scanning(...page))) }]
   }
 
-  listen(ears: Ears): Listening {
-    const listening = new Subscriptions({ find: async () => this.#place() }, ears)
-    this.#listenings.add(listening)
-    return listening
+  listen(ears: ChannelEars): Listening {
+    return (this.#listening = new Subscriptions({ find: async () => this.#place() }, ears))
   }
 
   async close(): Promise<void> {
-    for (const listening of this.#listenings) void listening.close()
-    this.#listenings.clear()
+    void this.#listening?.close()
     await this.#end?.()
     this.#presence.end()
   }
@@ -79,7 +77,7 @@ export class NodeRedisClient implements RedisClient {
 
   /** What is listened to is elsewhere now. */
   protected moved(): void {
-    for (const listening of this.#listenings) listening.reopen()
+    this.#listening?.reopen()
   }
 
   async #place(): Promise<() => Place> {

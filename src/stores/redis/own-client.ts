@@ -1,5 +1,6 @@
 import { LockError } from '../../errors.ts'
-import type { Ears, Listening, RedisClient, Scanner } from './client.ts'
+import type { ChannelEars, Listening, RedisClient, Scanner } from './client.ts'
+import { closedError } from './failures.ts'
 import type { Opened } from './opened.ts'
 import { type IoredisModule, openIoredis } from './own-ioredis.ts'
 import { openNodeRedis } from './own-node-redis.ts'
@@ -41,12 +42,16 @@ export class OwnClient implements RedisClient {
     return this.#with((client) => client.scanners())
   }
 
-  listen(ears: Ears): Listening {
+  listen(ears: ChannelEars): Listening {
     const listening = new LateListening(ears)
     this.#late.add(listening)
     // A package that cannot be loaded is the calls' to report.
     this.#open().catch(() => undefined)
     return listening
+  }
+
+  suspect(record: string): void {
+    this.#opening?.then(({ client }) => client.suspect?.(record)).catch(() => undefined)
   }
 
   async close(): Promise<void> {
@@ -56,7 +61,7 @@ export class OwnClient implements RedisClient {
   }
 
   async #with<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
-    if (this.#closed) throw new LockError('CLOSED', 'the redis store is closed; create a new one')
+    if (this.#closed) throw closedError()
     const { client, ready } = await this.#open()
     await ready()
     return work(client)
@@ -79,12 +84,12 @@ export class OwnClient implements RedisClient {
 
 /** Remembers what is wanted until there is a client. */
 class LateListening implements Listening {
-  readonly #ears: Ears
+  readonly #ears: ChannelEars
   readonly #channels = new Set<string>()
   #listening: Listening | undefined
   #closed = false
 
-  constructor(ears: Ears) {
+  constructor(ears: ChannelEars) {
     this.#ears = ears
   }
 

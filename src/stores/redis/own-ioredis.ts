@@ -1,6 +1,6 @@
 import type { Ioredis, IoredisCluster } from '../../databases/ioredis.ts'
 import { within } from '../../databases/limit.ts'
-import type { Ears, Listening, RedisClient, Scanner } from './client.ts'
+import type { ChannelEars, Listening, RedisClient, Scanner } from './client.ts'
 import { IoredisClient } from './ioredis.ts'
 import { IoredisSubscriber } from './ioredis-subscriber.ts'
 import { openIoredisCluster } from './own-ioredis-cluster.ts'
@@ -27,7 +27,8 @@ class OnDemand implements RedisClient {
   readonly keyPrefix = ''
   readonly #make: () => Ioredis
   readonly #tls: boolean
-  readonly #listenings = new Set<Listening>()
+  /** The store has one at a time. */
+  #listening: Listening | undefined
   readonly #vigil: Vigil = new Vigil()
   #redis: Ioredis | undefined
   #client: RedisClient | undefined
@@ -61,20 +62,18 @@ class OnDemand implements RedisClient {
     return (await this.#connected()).scanners()
   }
 
-  listen(ears: Ears): Listening {
+  listen(ears: ChannelEars): Listening {
     // One that is lost is good enough to be copied.
     const find = async (): Promise<() => Place> => {
       const redis = this.#redis ?? (await this.#connect())
       return () => ({ name: '', open: (events) => new IoredisSubscriber(redis, false, events) })
     }
-    const listening = new Subscriptions({ find }, ears)
-    this.#listenings.add(listening)
-    return listening
+    return (this.#listening = new Subscriptions({ find }, ears))
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    for (const listening of this.#listenings) await listening.close()
+    await this.#listening?.close()
     if (this.#redis) end(this.#redis)
   }
 

@@ -9,17 +9,22 @@ interface Keyed {
 
 /** How much longer than the first node the others may take. */
 const BEHIND_MS = 500
+/** A node that takes longer may be dead. */
+const SUSPECT_MS = 400
 /** How long a slot that was on its way is taken to be so. */
 const APART_MS = 10_000
 
 /** Shares the keys of a step out among calls: on a cluster, each must keep to one slot, and so to one bucket. */
 export class Parts {
   readonly #cluster: boolean
+  readonly #suspect: (key: string) => void
   /** Buckets that were being moved, with some keys here and some there, and until when each key is called for alone. */
   readonly #apart = new Map<string, number>()
 
-  constructor(cluster: boolean) {
+  /** `suspect` is told a key whose node seems to be silent. */
+  constructor(cluster: boolean, suspect: (key: string) => void) {
     this.#cluster = cluster
+    this.#suspect = suspect
   }
 
   /** All sent at once. Fails if one does. */
@@ -43,7 +48,7 @@ export class Parts {
     for (const item of items) {
       const key = keyOf(item)
       const bucket = bucketOf(key)
-      const name = !together && this.#isApart(bucket) ? `${bucket} ${key}` : bucket
+      const name = !together && this.isApart(key) ? `${bucket} ${key}` : bucket
       const part = parts.get(name)
       if (part) part.push(item)
       else parts.set(name, [item])
@@ -61,6 +66,10 @@ export class Parts {
     work: (part: readonly I[]) => Promise<readonly O[]>,
   ): Promise<Map<string, O | Fault>> {
     const answers = new Map<string, O | Fault>()
+    const suspicion = setTimeout(() => {
+      const silent = parts.find(([item]) => item && !answers.has(item.key))?.[0]
+      if (silent) this.#suspect(silent.key)
+    }, SUSPECT_MS)
     let timer: NodeJS.Timeout | undefined
     let goOn: () => void = () => undefined
     const late = new Promise<void>((resolve) => (goOn = resolve))
@@ -76,6 +85,7 @@ export class Parts {
     })
     await Promise.race([Promise.all(all), late])
     clearTimeout(timer)
+    clearTimeout(suspicion)
     for (const { key } of parts.flat()) if (!answers.has(key)) answers.set(key, { error: behind() })
     return answers
   }
@@ -84,7 +94,9 @@ export class Parts {
     if (/\bTRYAGAIN\b/.test(String(error))) this.#apart.set(bucketOf(key), performance.now() + APART_MS)
   }
 
-  #isApart(bucket: string): boolean {
+  /** Whether the slot of this key seems to be on its way. */
+  isApart(key: string): boolean {
+    const bucket = bucketOf(key)
     const until = this.#apart.get(bucket)
     if (until === undefined) return false
     if (performance.now() > until) this.#apart.delete(bucket)

@@ -62,13 +62,13 @@ export class RedisStore implements Store {
     this.#client = client
     this.#names = names
     this.#replicas = replicas
-    this.#parts = new Parts(client.cluster)
+    this.#parts = new Parts(client.cluster, (key) => client.suspect?.(names.record(key)))
     this.#waking = [client.cluster ? 'SPUBLISH' : 'PUBLISH', String(names.baseLength)]
     this.#push = new Push({
       listen: push ? (waiter, ears) => new BucketHearing(client, names, waiter, ears) : undefined,
       free: async (keys) => {
-        const held = await this.#enlist(keys, '')
-        return keys.filter((key) => !held.includes(key))
+        const held = new Set(await this.#enlist(keys, ''))
+        return keys.filter((key) => !held.has(key))
       },
       enlist: (keys, waiter) => this.#enlist(keys, waiter),
       dismiss: (keys, waiter) =>
@@ -103,10 +103,15 @@ export class RedisStore implements Store {
 
   renew(renewals: readonly Renewal[]): Promise<readonly (RenewalAnswer | Fault)[]> {
     return this.#batch(renewals, async (group) => {
-      const [replies, seen] = await this.#write(RENEW, group, renewalMessage(this.#names, group))
-      // Too few have heard that it goes on: what the holder knows of is what the others know of, too.
-      if (seen < this.#replicas) throw tooFewReplicas(seen, this.#replicas)
-      return replies.map(renewalAnswerOf)
+      // While its slot is on its way, a record is here and its fence there: the number is raised the next time.
+      const possible = group.map((one) => (this.#parts.isApart(one.key) ? { ...one, rotate: false } : one))
+      const [replies, seen] = await this.#write(RENEW, group, renewalMessage(this.#names, possible))
+      const answers = replies.map(renewalAnswerOf)
+      if (seen >= this.#replicas) return answers
+      // Too few have heard that it goes on: what the holder knows of is what the others know of, too. A loss is one.
+      return answers.map((answer) =>
+        'renewed' in answer && answer.renewed ? { error: tooFewReplicas(seen, this.#replicas) } : answer,
+      )
     })
   }
 
@@ -125,7 +130,10 @@ export class RedisStore implements Store {
 
   evict(key: string, grant?: number): Promise<LockRecord | null> {
     return this.#guard(async () => {
-      const args = [grant === undefined ? '' : String(grant), ...this.#waking]
+      // A client may deliver a command late, or twice: it takes the key from nobody but who has it now.
+      const number = grant ?? (await this.#read([key]))[0]?.grant
+      if (number === undefined) return null
+      const args = [String(number), ...this.#waking]
       return recordOf(key, await this.#run(EVICT, this.#records([key]), args))
     })
   }

@@ -1,4 +1,4 @@
-import type { Ears, Listening } from './client.ts'
+import type { ChannelEars, Listening } from './client.ts'
 
 const MIN_PAUSE_MS = 50
 const MAX_PAUSE_MS = 1000
@@ -38,7 +38,7 @@ interface Wish {
 /** Keeps channels subscribed to, with one connection for each place that has some, and pauses that grow while it cannot. */
 export class Subscriptions implements Listening {
   readonly #whereabouts: Whereabouts
-  readonly #ears: Ears
+  readonly #ears: ChannelEars
   readonly #wishes = new Map<string, Wish>()
   readonly #subscribers = new Map<string, Subscriber>()
   #closed = false
@@ -47,7 +47,7 @@ export class Subscriptions implements Listening {
   #pauseMs = MIN_PAUSE_MS
   #timer: NodeJS.Timeout | undefined
 
-  constructor(whereabouts: Whereabouts, ears: Ears) {
+  constructor(whereabouts: Whereabouts, ears: ChannelEars) {
     this.#whereabouts = whereabouts
     this.#ears = ears
   }

@@ -1,10 +1,15 @@
 import { randomBytes } from 'node:crypto'
+import { backgroundTimers, within } from '../../databases/limit.ts'
 import type { Watch } from '../../store.ts'
 
 /** For keys that nobody listens for: behind a pooler, without push, or until a lost connection is back. */
 const POLL_MS = 100
 /** One who was woken and has not asked by then leaves it to the next. */
 const TURN_MS = 50
+/** Keys in one call. */
+const MOST_KEYS = 1000
+/** One call that hangs must not hold up all others. */
+const LIMIT_MS = 3000
 
 /** What a store can do for those who wait. Each is one call to the server. */
 export interface Waiting {
@@ -212,17 +217,25 @@ export class Push {
     try {
       while (this.#leaving.size > 0 || this.#fresh.size > 0) {
         const leaving = take(this.#leaving)
-        if (leaving.length > 0) {
-          await this.#waiting.dismiss(leaving, this.id)
-          // Only now: until it is done, this process may be woken for them, and has to pass that on.
-          for (const key of leaving) if (!this.#watches(key)) this.#strike(key)
-        }
+        if (leaving.length > 0) await this.#dismiss(leaving)
         const fresh = take(this.#fresh).filter((key) => this.#watches(key))
-        if (fresh.length > 0) (await this.#askFor(fresh)).forEach((key) => this.#announce(key))
+        if (fresh.length > 0) (await bounded(this.#askFor(fresh))).forEach((key) => this.#announce(key))
       }
     } catch {
       // The next poll, ours or core's, looks again; the steps of the store report what is wrong.
     }
+  }
+
+  async #dismiss(keys: readonly string[]): Promise<void> {
+    try {
+      await bounded(this.#waiting.dismiss(keys, this.id))
+    } catch (error) {
+      // Again, with what is next to be done.
+      for (const key of keys) if (!this.#watches(key)) this.#leaving.add(key)
+      throw error
+    }
+    // Only now: until it is done, this process may be woken for them, and has to pass that on.
+    for (const key of keys) if (!this.#watches(key)) this.#strike(key)
   }
 
   /** Those of the keys that may be free. */
@@ -272,7 +285,15 @@ export class Push {
 }
 
 function take(keys: Set<string>): string[] {
-  const taken = [...keys]
-  keys.clear()
+  const taken: string[] = []
+  for (const key of keys) {
+    if (taken.length === MOST_KEYS) break
+    taken.push(key)
+    keys.delete(key)
+  }
   return taken
+}
+
+function bounded<T>(work: Promise<T>): Promise<T> {
+  return within(work, LIMIT_MS, () => new Error('no answer in time'), undefined, backgroundTimers)
 }

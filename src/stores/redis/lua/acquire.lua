@@ -62,8 +62,9 @@ for i = 1, count do
     end
     reply[i] = held[2]
   else
-    redis.call('HSET', record, 'wanted', 1)
-    if ask.waits then redis.call('HSET', record, 'waiters', joined(held[3] or '', waiter)) end
+    -- A help, not a condition: a server that is out of memory refuses it.
+    redis.pcall('HSET', record, 'wanted', 1)
+    if ask.waits then redis.pcall('HSET', record, 'waiters', joined(held[3] or '', waiter)) end
     local holder = redis.call('HMGET', record, 'service', 'instance', 'context')
     reply[i] = { redis.call('PTTL', record), holder[1], holder[2], holder[3] }
   end
