@@ -6,8 +6,10 @@ import type { Fault, Store } from './store.ts'
 
 /** Bounds how long one call can keep a server, or an embedded store this thread, busy. */
 const MAX_BATCH = 1000
-/** So many that come at once go as two calls: see `#flush`. */
+/** Of so many that come at once, half goes first: see `#take`. */
 const CROWD = 80
+/** From a store that is farther away, a second round trip would cost more than it wins. */
+const NEAR_MS = 5
 /** A call this old no longer holds back those behind it… */
 const SLOW_MS = 20
 /** …of which there may be this many at once… */
@@ -39,6 +41,8 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
   readonly #step: Step<I, O>
   #pending: Pending<I, O>[] = []
   #flushing = false
+  /** Whether the call before took half of what there was. */
+  #halved = false
   /** When each call under way was made, oldest first. */
   readonly #inFlight = new Set<{ readonly at: number }>()
   #slowTimer: Timer = null
@@ -62,12 +66,6 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
 
   #flush(): void {
     this.#flushing = false
-    // Two calls, side by side: a server has more than one core, and whoever is answered first asks for what is next
-    // while the server is busy with the others. In one call, all would go on waiting for each other in turns.
-    if (this.#inFlight.size === 0 && this.#pending.length >= CROWD) {
-      this.#call(this.#take(this.#pending.length >> 1))
-      this.#call(this.#take())
-    }
     while (this.#pending.length > 0) {
       if (this.#inFlight.size > 0 && !this.#overtakes()) return
       this.#call(this.#take())
@@ -94,14 +92,22 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
     return false
   }
 
-  /** The next batch: keys are unique in it, the rest stays in order. */
-  #take(size = MAX_BATCH): Pending<I, O>[] {
+  /**
+   * The next batch: keys are unique in it, the rest stays in order.
+   *
+   * All in one call, a hundred tasks that lock and unlock would move in step: all wait for the server, then the server
+   * waits for all of them. In two halves, one after the other, one is served while the other half asks.
+   */
+  #take(): Pending<I, O>[] {
+    const count = this.#pending.length
+    this.#halved = !this.#halved && count >= CROWD && this.#connection.latencyMs < NEAR_MS
+    const size = Math.min(MAX_BATCH, this.#halved ? count >> 1 : count)
     const batch: Pending<I, O>[] = []
     const rest: Pending<I, O>[] = []
     const keys = new Set<string>()
     for (const pending of this.#pending) {
       const { key } = pending.item
-      if (batch.length === Math.min(size, MAX_BATCH) || keys.has(key)) rest.push(pending)
+      if (batch.length === size || keys.has(key)) rest.push(pending)
       else {
         keys.add(key)
         batch.push(pending)
@@ -122,6 +128,8 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
       (answers, sentAt) => {
         this.#inFlight.delete(call)
         this.#dropSlowTimer()
+        // First: the store can be busy with these while the others are told.
+        if (this.#pending.length > 0) this.#flush()
         batch.forEach(({ item, settle }, i) => {
           const answer = answers instanceof LockError ? answers : this.#answer(answers, i, item)
           try {
@@ -130,7 +138,6 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
             this.#connection.report(error)
           }
         })
-        if (this.#pending.length > 0) this.#flushSoon()
       },
       (answers) => this.#late(batch, answers),
     )

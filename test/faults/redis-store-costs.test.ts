@@ -18,7 +18,7 @@ const server = await startRedis()
 atLast(() => server.stop())
 
 /** From inside scripts: they travel nowhere. */
-const INSIDE = ['time', 'hmget', 'hset', 'hdel', 'get', 'set', 'del', 'pexpire', 'pttl', 'publish']
+const INSIDE = ['time', 'hmget', 'hset', 'hdel', 'get', 'mget', 'mset', 'del', 'pexpire', 'pttl', 'publish']
 const OURS = ['info', 'config|resetstat']
 
 /** What went over the wire since `reset`, and how many messages were published. */

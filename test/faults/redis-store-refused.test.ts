@@ -89,7 +89,7 @@ describe.each(everyClient)('$name: a server', (client) => {
     const key = `rights of ${client.name}`
     expect(await failureOf(locks.tryAcquire(key))).toMatchObject(expected)
     // Found out in the middle of a step: nothing is left of it.
-    for (const right of ['hset', 'pexpire', 'set']) {
+    for (const right of ['hset', 'pexpire', 'mset']) {
       await command('acl', 'setuser', user, '+@all', `-${right}`)
       expect(await failureOf(locks.tryAcquire(`${key}: ${right}`))).toMatchObject(expected)
       await until('nothing left', async () => (await command('exists', nameOf(`${key}: ${right}`))) === 0)
@@ -113,7 +113,7 @@ describe.each(everyClient)('$name: a server', (client) => {
     ])
     expect((await store.list({ prefix: client.name, limit: 10 })).locks).toHaveLength(2)
     expect((await store.list({ key: taken, limit: 10 })).locks).toEqual([])
-    expect((await failureOf(store.evict(taken))).message).toEqual(fault)
+    expect(await store.evict(taken)).toBeNull()
     const released = { released: true, wanted: false }
     expect(told(await store.release(asks))).toEqual([released, fault, released])
     expect(await command('get', nameOf(taken))).toBe('something else')

@@ -18,7 +18,7 @@ export { atEnd, atLast, failureOf, locksOn, proxyTo, until } from './stage.ts'
  */
 export const LEAST_RIGHTS: readonly string[] = [
   'resetkeys resetchannels -@all ~holdfast:* &holdfast:*',
-  '+evalsha +eval +time +hmget +hset +hdel +del +get +set +pexpire +pttl +scan',
+  '+evalsha +eval +time +hmget +hset +hdel +del +get +mget +mset +pexpire +pttl +scan',
   '+publish +subscribe +unsubscribe +ping',
   '+info +client|setname',
 ].flatMap((line) => line.split(' '))

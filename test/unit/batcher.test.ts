@@ -15,19 +15,45 @@ describe('Batcher', () => {
     await locks.close()
   })
 
-  it('a crowd goes as two calls, neither of which waits for the other', async () => {
+  it('of a crowd half goes first, and the rest when that is answered', async () => {
     const { time, store, locks } = world()
     await locks.using('open', () => {})
     const slow = gate()
     store.mood.acquire = slow.promise
     const all = Array.from({ length: 500 }, (_, i) => locks.acquire(`k${i}`))
     await time.settle()
-    expect(store.calls.filter(({ step }) => step === 'acquire').slice(1)).toEqual([
-      { step: 'acquire', items: 250 },
-      { step: 'acquire', items: 250 },
-    ])
+    const sizes = (): number[] =>
+      store.calls
+        .filter(({ step }) => step === 'acquire')
+        .slice(1)
+        .map(({ items }) => items)
+    expect(sizes()).toEqual([250])
     slow.open()
     await Promise.all(all)
+    expect(sizes()).toEqual([250, 250])
+    await locks.close()
+  })
+
+  it('a crowd stays together where a second round trip would be long', async () => {
+    const { time, store, locks } = world()
+    const slow = gate()
+    for (let i = 0; i < 20; i += 1) {
+      const late = gate()
+      store.mood.acquire = late.promise
+      const lease = locks.acquire('far away')
+      await time.advance(50)
+      late.open()
+      await (await lease).release()
+    }
+    store.mood.acquire = slow.promise
+    const before = store.count('acquire')
+    const all = Array.from({ length: 500 }, (_, i) => locks.acquire(`k${i}`))
+    await time.settle()
+    slow.open()
+    await Promise.all(all)
+    expect(store.calls.filter(({ step }) => step === 'acquire').slice(before)).toEqual([
+      { step: 'acquire', items: 500 },
+    ])
     await locks.close()
   })
 

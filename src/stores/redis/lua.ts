@@ -32,9 +32,7 @@ local count = (#ARGV - first + 1) / 3
 local since = string.format('%.0f', math.floor(now / 1000))
 local reply = {}
 
-local function take(record, ask, owner, fence, waiters)
-  local grant, fault = next_grant(fence, 0)
-  if not grant then return fault end
+local function take(record, ask, owner, grant, waiters)
   if waiters then redis.call('HSET', record, 'waiters', left(waiters, waiter)) end
   redis.call(
     'HSET', record, 'owner', owner, 'grant', string.format('%.0f', grant), 'since', since, 'lease', ask.lease,
@@ -48,22 +46,31 @@ local function take(record, ask, owner, fence, waiters)
   return done.err
 end
 
+local records, grants = {}, {}
+if count > 0 then read_fences(count + 1) end
 for i = 1, count do
-  local record = KEYS[i]
+  records[i] = redis.pcall('HMGET', KEYS[i], 'owner', 'grant', 'waiters')
+  if records[i].err then
+    reply[i] = records[i].err
+  elseif not records[i][1] then
+    grants[i], reply[i] = next_grant(tonumber(ARGV[first + 3 * i - 1]), 0)
+  end
+end
+local fault = keep_fences()
+
+for i = 1, count do
+  local record, held = KEYS[i], records[i]
   local at = first + 3 * (i - 1)
   local owner, ask = ARGV[at], kinds[tonumber(ARGV[at + 1])]
-  local held = redis.pcall('HMGET', record, 'owner', 'grant', 'waiters')
-  if held.err then
-    reply[i] = held.err
-  elseif not held[1] then
-    reply[i] = take(record, ask, owner, KEYS[count + ARGV[at + 2]], held[3])
-  elseif held[1] == owner then
+  if grants[i] then
+    reply[i] = fault or take(record, ask, owner, grants[i], held[3])
+  elseif not reply[i] and held[1] == owner then
     if redis.call('PTTL', record) < ask.lease then
       redis.call('PEXPIRE', record, ask.lease)
       redis.call('HSET', record, 'lease', ask.lease)
     end
     reply[i] = held[2]
-  else
+  elseif not reply[i] then
     -- A help, not a condition: a server that is out of memory refuses it.
     redis.pcall('HSET', record, 'wanted', 1)
     if ask.waits then redis.pcall('HSET', record, 'waiters', joined(held[3] or '', waiter)) end
@@ -144,24 +151,43 @@ export const grants = `-- Comes before every script that hands out grant numbers
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
--- fence -> the last number of its bucket
-local last = {}
+-- By the number of a fence: the last number of its bucket, what is wrong with it, whether it has risen.
+local last, wrong, risen = {}, {}, {}
+local fences_from
 
--- Or nil and what is wrong with the fence: without it nobody can tell whether a number is higher than all before. So it is
--- written first; a number that then goes unused does no harm.
-local function next_grant(fence, at_least)
-  local before = last[fence]
-  if not before then
-    local kept = redis.pcall('GET', fence)
-    if type(kept) == 'table' then return nil, kept.err end
-    before = kept and string.match(kept, '^%d+$') and tonumber(kept) or (kept and math.huge or 0)
-    if before >= 2 ^ 53 - 1 then return nil, 'WRONGTYPE ' .. fence .. ' holds no grant number' end
+-- All at once: each call of the server costs more than what it does. The fences are KEYS from \`from\` on.
+local function read_fences(from)
+  fences_from = from
+  local kept = redis.call('MGET', unpack(KEYS, from))
+  for number = 1, #kept do
+    local text = kept[number]
+    if not text then
+      -- MGET does not tell what is missing from what is of another type, and MSET would replace it.
+      local alone = redis.pcall('GET', KEYS[from + number - 1])
+      if type(alone) == 'table' then wrong[number] = alone.err end
+    end
+    local grant = text and string.match(text, '^%d+$') and tonumber(text) or (text and math.huge or 0)
+    last[number] = grant
+    if grant >= 2 ^ 53 - 1 then wrong[number] = 'WRONGTYPE ' .. KEYS[from + number - 1] .. ' holds no grant number' end
   end
-  local grant = math.max(before + 1, now, at_least)
-  local done = redis.pcall('SET', fence, string.format('%.0f', grant))
-  if done.err then return nil, done.err end
-  last[fence] = grant
-  return grant
+end
+
+-- Or nil and what is wrong with the fence: without it nobody can tell whether a number is higher than all before.
+local function next_grant(number, at_least)
+  if wrong[number] then return nil, wrong[number] end
+  last[number] = math.max(last[number] + 1, now, at_least)
+  risen[number] = true
+  return last[number]
+end
+
+-- Before any of the numbers is given out: one that then goes unused does no harm. What is wrong, if it cannot be done.
+local function keep_fences()
+  local fences = {}
+  for number in pairs(risen) do
+    fences[#fences + 1] = KEYS[fences_from + number - 1]
+    fences[#fences + 1] = string.format('%.0f', last[number])
+  end
+  return #fences > 0 and redis.pcall('MSET', unpack(fences)).err or nil
 end
 `
 
@@ -242,7 +268,8 @@ export const renew = `-- Prolongs leases of those who still have them, and never
 -- reply   for each the grant number, or 0 if it is not this owner's any more; or, as text, what is wrong with the record
 
 local count = #ARGV / 3
-local reply = {}
+local rotated, reply = {}, {}
+if #KEYS > count then read_fences(count + 1) end
 
 for i = 1, count do
   local record = KEYS[i]
@@ -261,12 +288,20 @@ for i = 1, count do
       redis.call('PEXPIRE', record, lease)
       if lease ~= before then redis.call('HSET', record, 'lease', lease) end
     end
-    local grant, fault = tonumber(held[2]) or 0, nil
+    reply[i] = tonumber(held[2]) or 0
     if fence > 0 then
-      grant, fault = next_grant(KEYS[count + fence], grant + 1)
-      if grant then redis.call('HSET', record, 'grant', string.format('%.0f', grant)) end
+      local grant, fault = next_grant(fence, reply[i] + 1)
+      rotated[i], reply[i] = grant, fault or grant
     end
-    reply[i] = fault or grant
+  end
+end
+
+local fault = keep_fences()
+for i, grant in pairs(rotated) do
+  if fault then
+    reply[i] = fault
+  else
+    redis.call('HSET', KEYS[i], 'grant', string.format('%.0f', grant))
   end
 end
 

@@ -9,8 +9,8 @@ const PROBE_MS = 200
 /** Waits for replicas, but not for those that did not come before: a connection can do nothing else meanwhile. */
 export class Patience {
   #waiting = 0
-  /** Where replicas were missing the last time, and when somebody last waited for them. */
-  readonly #missing = new Map<string, number>()
+  readonly #missing = new Set<string>()
+  #probedAt = -Infinity
 
   /** `where`: what has its own replicas. `wait` resolves to what it has done, and how many have come. */
   async wait<T>(
@@ -23,8 +23,9 @@ export class Patience {
     try {
       // For none: that is answered at once, however short a limit is not.
       const waited = await (limitMs > 0 ? wait(wanted, limitMs) : wait(0, 1))
-      if (waited[1] >= wanted) this.#missing.delete(where)
-      else if (!this.#missing.has(where)) this.#missing.set(where, performance.now())
+      if (waited[1] < wanted) this.#missing.add(where)
+      // Others will find out for themselves.
+      else if (this.#missing.has(where)) this.#missing.clear()
       return waited
     } finally {
       this.#waiting -= 1
@@ -32,10 +33,9 @@ export class Patience {
   }
 
   #limitAt(where: string): number {
-    const probedAt = this.#missing.get(where)
-    if (probedAt === undefined) return this.#waiting > 0 ? BEHIND_MS : REPLICAS_MS
-    if (performance.now() < probedAt + PROBE_EVERY_MS) return 0
-    this.#missing.set(where, performance.now())
+    if (!this.#missing.has(where)) return this.#waiting > 0 ? BEHIND_MS : REPLICAS_MS
+    if (performance.now() < this.#probedAt + PROBE_EVERY_MS) return 0
+    this.#probedAt = performance.now()
     return PROBE_MS
   }
 }

@@ -30,9 +30,7 @@ local count = (#ARGV - first + 1) / 3
 local since = string.format('%.0f', math.floor(now / 1000))
 local reply = {}
 
-local function take(record, ask, owner, fence, waiters)
-  local grant, fault = next_grant(fence, 0)
-  if not grant then return fault end
+local function take(record, ask, owner, grant, waiters)
   if waiters then redis.call('HSET', record, 'waiters', left(waiters, waiter)) end
   redis.call(
     'HSET', record, 'owner', owner, 'grant', string.format('%.0f', grant), 'since', since, 'lease', ask.lease,
@@ -46,22 +44,31 @@ local function take(record, ask, owner, fence, waiters)
   return done.err
 end
 
+local records, grants = {}, {}
+if count > 0 then read_fences(count + 1) end
 for i = 1, count do
-  local record = KEYS[i]
+  records[i] = redis.pcall('HMGET', KEYS[i], 'owner', 'grant', 'waiters')
+  if records[i].err then
+    reply[i] = records[i].err
+  elseif not records[i][1] then
+    grants[i], reply[i] = next_grant(tonumber(ARGV[first + 3 * i - 1]), 0)
+  end
+end
+local fault = keep_fences()
+
+for i = 1, count do
+  local record, held = KEYS[i], records[i]
   local at = first + 3 * (i - 1)
   local owner, ask = ARGV[at], kinds[tonumber(ARGV[at + 1])]
-  local held = redis.pcall('HMGET', record, 'owner', 'grant', 'waiters')
-  if held.err then
-    reply[i] = held.err
-  elseif not held[1] then
-    reply[i] = take(record, ask, owner, KEYS[count + ARGV[at + 2]], held[3])
-  elseif held[1] == owner then
+  if grants[i] then
+    reply[i] = fault or take(record, ask, owner, grants[i], held[3])
+  elseif not reply[i] and held[1] == owner then
     if redis.call('PTTL', record) < ask.lease then
       redis.call('PEXPIRE', record, ask.lease)
       redis.call('HSET', record, 'lease', ask.lease)
     end
     reply[i] = held[2]
-  else
+  elseif not reply[i] then
     -- A help, not a condition: a server that is out of memory refuses it.
     redis.pcall('HSET', record, 'wanted', 1)
     if ask.waits then redis.pcall('HSET', record, 'waiters', joined(held[3] or '', waiter)) end

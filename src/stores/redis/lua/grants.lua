@@ -7,22 +7,41 @@
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
--- fence -> the last number of its bucket
-local last = {}
+-- By the number of a fence: the last number of its bucket, what is wrong with it, whether it has risen.
+local last, wrong, risen = {}, {}, {}
+local fences_from
 
--- Or nil and what is wrong with the fence: without it nobody can tell whether a number is higher than all before. So it is
--- written first; a number that then goes unused does no harm.
-local function next_grant(fence, at_least)
-  local before = last[fence]
-  if not before then
-    local kept = redis.pcall('GET', fence)
-    if type(kept) == 'table' then return nil, kept.err end
-    before = kept and string.match(kept, '^%d+$') and tonumber(kept) or (kept and math.huge or 0)
-    if before >= 2 ^ 53 - 1 then return nil, 'WRONGTYPE ' .. fence .. ' holds no grant number' end
+-- All at once: each call of the server costs more than what it does. The fences are KEYS from `from` on.
+local function read_fences(from)
+  fences_from = from
+  local kept = redis.call('MGET', unpack(KEYS, from))
+  for number = 1, #kept do
+    local text = kept[number]
+    if not text then
+      -- MGET does not tell what is missing from what is of another type, and MSET would replace it.
+      local alone = redis.pcall('GET', KEYS[from + number - 1])
+      if type(alone) == 'table' then wrong[number] = alone.err end
+    end
+    local grant = text and string.match(text, '^%d+$') and tonumber(text) or (text and math.huge or 0)
+    last[number] = grant
+    if grant >= 2 ^ 53 - 1 then wrong[number] = 'WRONGTYPE ' .. KEYS[from + number - 1] .. ' holds no grant number' end
   end
-  local grant = math.max(before + 1, now, at_least)
-  local done = redis.pcall('SET', fence, string.format('%.0f', grant))
-  if done.err then return nil, done.err end
-  last[fence] = grant
-  return grant
+end
+
+-- Or nil and what is wrong with the fence: without it nobody can tell whether a number is higher than all before.
+local function next_grant(number, at_least)
+  if wrong[number] then return nil, wrong[number] end
+  last[number] = math.max(last[number] + 1, now, at_least)
+  risen[number] = true
+  return last[number]
+end
+
+-- Before any of the numbers is given out: one that then goes unused does no harm. What is wrong, if it cannot be done.
+local function keep_fences()
+  local fences = {}
+  for number in pairs(risen) do
+    fences[#fences + 1] = KEYS[fences_from + number - 1]
+    fences[#fences + 1] = string.format('%.0f', last[number])
+  end
+  return #fences > 0 and redis.pcall('MSET', unpack(fences)).err or nil
 end

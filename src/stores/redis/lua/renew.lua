@@ -5,7 +5,8 @@
 -- reply   for each the grant number, or 0 if it is not this owner's any more; or, as text, what is wrong with the record
 
 local count = #ARGV / 3
-local reply = {}
+local rotated, reply = {}, {}
+if #KEYS > count then read_fences(count + 1) end
 
 for i = 1, count do
   local record = KEYS[i]
@@ -24,12 +25,20 @@ for i = 1, count do
       redis.call('PEXPIRE', record, lease)
       if lease ~= before then redis.call('HSET', record, 'lease', lease) end
     end
-    local grant, fault = tonumber(held[2]) or 0, nil
+    reply[i] = tonumber(held[2]) or 0
     if fence > 0 then
-      grant, fault = next_grant(KEYS[count + fence], grant + 1)
-      if grant then redis.call('HSET', record, 'grant', string.format('%.0f', grant)) end
+      local grant, fault = next_grant(fence, reply[i] + 1)
+      rotated[i], reply[i] = grant, fault or grant
     end
-    reply[i] = fault or grant
+  end
+end
+
+local fault = keep_fences()
+for i, grant in pairs(rotated) do
+  if fault then
+    reply[i] = fault
+  else
+    redis.call('HSET', KEYS[i], 'grant', string.format('%.0f', grant))
   end
 end
 
