@@ -34,6 +34,6 @@ it('G7 a master falls silent, and no connection breaks: its keys are served by t
       expect((lease as Lease | null)?.token).toBeGreaterThan(tokens[index] ?? 0n)
     }),
   )
-  await frozen.resume()
+  frozen.resume()
   await cluster.settled()
 }, 60_000)
