@@ -80,6 +80,7 @@ describe('imports', () => {
     expect(others.sort()).toEqual([
       'dist/stores/memory.js',
       'dist/stores/postgres/url.js',
+      'dist/stores/redis/url.js',
       'dist/stores/sqlite/location.js',
     ])
   })
