@@ -66,7 +66,7 @@ export const everyDriver: readonly Driver[] = [
     name: 'postgres.js',
     pooled: true,
     async open(url, connections = 10) {
-      const sql = postgres(url, { max: connections, onnotice: () => undefined })
+      const sql = postgres(url, { max: connections, onnotice: () => undefined, fetch_types: false })
       return {
         db: sql,
         transaction: (locks, key, body, options) => {
