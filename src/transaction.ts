@@ -1,5 +1,5 @@
+import { has } from './databases/methods.ts'
 import {
-  has,
   isPgClient,
   isPgPool,
   isUnconnected,

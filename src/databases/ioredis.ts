@@ -1,4 +1,4 @@
-import { has } from './pg.ts'
+import { has } from './methods.ts'
 
 /** Commands that are sent together, in order, on one connection. */
 export interface IoredisPipeline {

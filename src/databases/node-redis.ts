@@ -1,4 +1,4 @@
-import { has } from './pg.ts'
+import { has } from './methods.ts'
 
 type Listener = (...args: unknown[]) => void
 

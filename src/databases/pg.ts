@@ -1,3 +1,5 @@
+import { has } from './methods.ts'
+
 /** One statement, as `pg` takes it. With a `name`, each connection parses and plans it once. */
 export interface PgQuery {
   readonly text: string
@@ -59,9 +61,4 @@ export function transactionStatus(client: object): unknown {
 export function isInTransaction(client: PgClient): boolean {
   const status = transactionStatus(client)
   return status === 'T' || status === 'E'
-}
-
-export function has(value: unknown, ...methods: readonly string[]): boolean {
-  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
-  return methods.every((method) => typeof Reflect.get(value, method) === 'function')
 }

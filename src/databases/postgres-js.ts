@@ -1,4 +1,4 @@
-import { has } from './pg.ts'
+import { has } from './methods.ts'
 
 /** A query of postgres.js: it is sent when someone waits for it. */
 export interface PostgresJsQuery extends PromiseLike<readonly unknown[]> {

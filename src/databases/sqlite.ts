@@ -1,4 +1,4 @@
-import { has } from './pg.ts'
+import { has } from './methods.ts'
 
 /** A value that holdfast binds or reads. */
 export type SqlValue = string | number | null

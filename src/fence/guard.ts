@@ -1,4 +1,5 @@
-import { has, isPgClient, isPgPool, type PgClient, type PgPool } from '../databases/pg.ts'
+import { has } from '../databases/methods.ts'
+import { isPgClient, isPgPool, type PgClient, type PgPool } from '../databases/pg.ts'
 import { isPostgresJs, type PostgresJs } from '../databases/postgres-js.ts'
 import { isSqliteDatabase, type SqliteDatabase } from '../databases/sqlite.ts'
 import type { Fence, FenceDatabase, FenceDialect, FenceOptions, FenceQuery, SqliteFence } from './fence.ts'

@@ -1,5 +1,6 @@
 import { describeError, LockError } from '../errors.ts'
-import { has, isPgClient, isPgPool, transactionStatus } from '../databases/pg.ts'
+import { has } from '../databases/methods.ts'
+import { isPgClient, isPgPool, transactionStatus } from '../databases/pg.ts'
 import { isPostgresJs, isPostgresJsQueryable } from '../databases/postgres-js.ts'
 import type { CheckOptions, Fence, FenceQuery, FenceTransaction, Token } from './fence.ts'
 import type { Lender } from './lender.ts'

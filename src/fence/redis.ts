@@ -1,4 +1,4 @@
-import { has } from '../databases/pg.ts'
+import { has } from '../databases/methods.ts'
 import type { CheckOptions, Token } from './fence.ts'
 import { checkFlag, checkOptionNames, checkResource, claimOf, invalid, judge } from './verdict.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { describeError, LockError } from '../errors.ts'
-import { has } from '../databases/pg.ts'
+import { has } from '../databases/methods.ts'
 import { isSqliteBusy, isSqliteDatabase, prepare, type SqliteDatabase } from '../databases/sqlite.ts'
 import type { CheckOptions, FenceQuery, FenceRows, FenceTransaction, SqliteFence, Token } from './fence.ts'
 import { answered } from './lender.ts'

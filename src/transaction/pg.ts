@@ -1,4 +1,5 @@
-import { has, type PgClient, type PgPool, transactionStatus } from '../databases/pg.ts'
+import { has } from '../databases/methods.ts'
+import { type PgClient, type PgPool, transactionStatus } from '../databases/pg.ts'
 import { hearErrors } from '../databases/pg-errors.ts'
 import { LockError } from '../errors.ts'
 import { isThenable } from '../section.ts'

@@ -2,6 +2,7 @@ import pg from 'pg'
 import postgres from 'postgres'
 import type { Store } from '../../src/store.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { endingWith } from './ending-with.ts'
 
 export interface PostgresAddress {
   readonly url: string
@@ -20,11 +21,4 @@ export default function client(address: unknown): Store {
   }
   const sql = postgres(url, { max: 4, onnotice: () => {} })
   return endingWith(postgresStore(sql, { listen }), () => sql.end())
-}
-
-function endingWith(store: Store, end: () => Promise<void>): Store {
-  const close = store.close.bind(store)
-  let ended: Promise<void> | undefined
-  store.close = () => (ended ??= close().then(end))
-  return store
 }

@@ -2,6 +2,7 @@ import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster } from 'redis'
 import type { Store } from '../../src/store.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
+import { endingWith } from './ending-with.ts'
 
 export interface RedisStoreAddress {
   /** One server, or nodes of a cluster. */
@@ -32,11 +33,4 @@ export default async function client(address: unknown): Promise<Store> {
   redis.on('error', () => {})
   await redis.connect()
   return endingWith(redisStore(redis, options), () => redis.destroy())
-}
-
-function endingWith(store: Store, end: () => unknown): Store {
-  const close = store.close.bind(store)
-  let ended: Promise<void> | undefined
-  store.close = () => (ended ??= close().then(async () => void (await end())))
-  return store
 }

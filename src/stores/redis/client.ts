@@ -5,6 +5,12 @@ export interface Script {
   readonly sha: string
 }
 
+/** By its digest or in full, as the name of the method says. */
+export type ScriptCall = [script: string, keys: readonly string[], args: readonly string[]]
+/** For how many replicas to wait, and how long. */
+export type WaitingCall = [...call: ScriptCall, replicas: number, limitMs: number]
+export type Waited = readonly [reply: unknown, replicas: number]
+
 /**
  * All that the store needs of a client, be it for one node, for Sentinel or for Cluster. Failures are those of the
  * client, as they are. A call need not end in time: core bounds every one, and can use an answer that comes late.
@@ -16,20 +22,14 @@ export interface RedisClient {
   /** What the client itself puts before the name of every key; '' if nothing. Not before channels and patterns. */
   readonly keyPrefix: string
 
-  evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
-  eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  evalSha(...call: ScriptCall): Promise<unknown>
+  eval(...call: ScriptCall): Promise<unknown>
 
   /**
    * EVALSHA and then WAIT on the same connection, sent together: the reply, and how many replicas have all that was
    * written until then. Fails if either does.
    */
-  evalShaAndWait(
-    sha: string,
-    keys: readonly string[],
-    args: readonly string[],
-    replicas: number,
-    limitMs: number,
-  ): Promise<readonly [reply: unknown, replicas: number]>
+  evalShaAndWait(...call: WaitingCall): Promise<Waited>
 
   /** The nodes that have keys: the masters of a cluster, in a fixed order, or the one there is. */
   scanners(): Promise<readonly Scanner[]>

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { IoredisCommander } from '../../databases/ioredis.ts'
+import type { ScriptCall, Waited, WaitingCall } from './client.ts'
 
 type Send = (text: string, keyCount: number, ...keysAndArgs: string[]) => Promise<unknown>
 
@@ -17,23 +18,17 @@ export class IoredisCalls {
     this.#eval = sender(client, 'eval')
   }
 
-  async evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  async evalSha(...[sha, keys, args]: ScriptCall): Promise<unknown> {
     if (this.#client.status !== 'ready') await this.usable()
     return this.#evalSha(sha, keys.length, ...keys, ...args)
   }
 
-  async eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  async eval(...[text, keys, args]: ScriptCall): Promise<unknown> {
     if (this.#client.status !== 'ready') await this.usable()
     return this.#eval(text, keys.length, ...keys, ...args)
   }
 
-  async evalShaAndWait(
-    sha: string,
-    keys: readonly string[],
-    args: readonly string[],
-    replicas: number,
-    limitMs: number,
-  ): Promise<readonly [reply: unknown, replicas: number]> {
+  async evalShaAndWait(...[sha, keys, args, replicas, limitMs]: WaitingCall): Promise<Waited> {
     if (this.#client.status !== 'ready') await this.usable()
     const pipeline = this.#client.pipeline()
     pipeline.evalsha(sha, keys.length, ...keys, ...args)

@@ -1,9 +1,17 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Ioredis, IoredisCluster } from '../../databases/ioredis.ts'
-import type { ChannelEars, Listening, RedisClient, Scanner } from './client.ts'
+import type {
+  ChannelEars,
+  Listening,
+  RedisClient,
+  Scanner,
+  ScriptCall,
+  Waited,
+  WaitingCall,
+} from './client.ts'
 import { IoredisCalls } from './ioredis-calls.ts'
 import { scannerOf } from './ioredis-scanner.ts'
-import { IoredisSubscriber } from './ioredis-subscriber.ts'
+import { ioredisSubscriber } from './ioredis-subscriber.ts'
 import { slotOf } from './slot.ts'
 import { type Place, Subscriptions } from './subscriptions.ts'
 
@@ -31,24 +39,18 @@ export class IoredisClusterClient implements RedisClient {
     this.keyPrefix = cluster.options.keyPrefix ?? ''
   }
 
-  evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#calls.evalSha(sha, keys, args)
+  evalSha(...call: ScriptCall): Promise<unknown> {
+    return this.#calls.evalSha(...call)
   }
 
-  eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#calls.eval(text, keys, args)
+  eval(...call: ScriptCall): Promise<unknown> {
+    return this.#calls.eval(...call)
   }
 
-  async evalShaAndWait(
-    sha: string,
-    keys: readonly string[],
-    args: readonly string[],
-    replicas: number,
-    limitMs: number,
-  ): Promise<readonly [reply: unknown, replicas: number]> {
+  async evalShaAndWait(...call: WaitingCall): Promise<Waited> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#calls.evalShaAndWait(sha, keys, args, replicas, limitMs)
+        return await this.#calls.evalShaAndWait(...call)
       } catch (error) {
         // ioredis itself follows only if all of a pipeline is sent elsewhere, and a WAIT never is.
         if (tries === MAX_TRIES || !(error instanceof Error) || !ELSEWHERE.test(error.message)) throw error
@@ -85,7 +87,7 @@ export class IoredisClusterClient implements RedisClient {
     const name = this.#cluster.slots[slotOf(channel)]?.[0]
     const node = this.#cluster.nodes('all').find((one) => addressOf(one) === name)
     if (name === undefined || !node) return undefined
-    return { name, open: (events) => new IoredisSubscriber(node, true, events) }
+    return { name, open: (events) => ioredisSubscriber(node, true, events) }
   }
 
   #refresh(): Promise<void> {

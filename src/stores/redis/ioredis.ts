@@ -1,8 +1,16 @@
 import type { Ioredis } from '../../databases/ioredis.ts'
-import type { ChannelEars, Listening, RedisClient, Scanner } from './client.ts'
+import type {
+  ChannelEars,
+  Listening,
+  RedisClient,
+  Scanner,
+  ScriptCall,
+  Waited,
+  WaitingCall,
+} from './client.ts'
 import { IoredisCalls } from './ioredis-calls.ts'
 import { scannerOf } from './ioredis-scanner.ts'
-import { IoredisSubscriber } from './ioredis-subscriber.ts'
+import { ioredisSubscriber } from './ioredis-subscriber.ts'
 import { type Place, Subscriptions } from './subscriptions.ts'
 
 /** A `Redis` of ioredis, the user's or our own: one server, or the master that Sentinel names. */
@@ -25,22 +33,16 @@ export class IoredisClient implements RedisClient {
     this.#sentinel = Boolean(redis.options.sentinels)
   }
 
-  evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#byMaster(this.#calls.evalSha(sha, keys, args))
+  evalSha(...call: ScriptCall): Promise<unknown> {
+    return this.#byMaster(this.#calls.evalSha(...call))
   }
 
-  eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#byMaster(this.#calls.eval(text, keys, args))
+  eval(...call: ScriptCall): Promise<unknown> {
+    return this.#byMaster(this.#calls.eval(...call))
   }
 
-  evalShaAndWait(
-    sha: string,
-    keys: readonly string[],
-    args: readonly string[],
-    replicas: number,
-    limitMs: number,
-  ): Promise<readonly [reply: unknown, replicas: number]> {
-    return this.#byMaster(this.#calls.evalShaAndWait(sha, keys, args, replicas, limitMs))
+  evalShaAndWait(...call: WaitingCall): Promise<Waited> {
+    return this.#byMaster(this.#calls.evalShaAndWait(...call))
   }
 
   async scanners(): Promise<readonly Scanner[]> {
@@ -49,7 +51,7 @@ export class IoredisClient implements RedisClient {
   }
 
   listen(ears: ChannelEars): Listening {
-    const place: Place = { name: '', open: (events) => new IoredisSubscriber(this.#redis, false, events) }
+    const place: Place = { name: '', open: (events) => ioredisSubscriber(this.#redis, false, events) }
     const find = async (): Promise<() => Place | undefined> => {
       // Of a client that its owner has closed, no copy is made.
       return () => (this.#redis.status === 'end' ? undefined : place)

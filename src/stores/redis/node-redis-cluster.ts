@@ -7,10 +7,18 @@ import {
   type NodeRedisNode,
   rediscover,
 } from '../../databases/node-redis.ts'
-import type { ChannelEars, Listening, RedisClient, Scanner } from './client.ts'
+import type {
+  ChannelEars,
+  Listening,
+  RedisClient,
+  Scanner,
+  ScriptCall,
+  Waited,
+  WaitingCall,
+} from './client.ts'
 import { evaluation, PLAIN, scanned, scanning, sendAndWait } from './node-redis.ts'
 import { Presence } from './node-redis-presence.ts'
-import { NodeRedisSubscriber } from './node-redis-subscriber.ts'
+import { nodeRedisSubscriber } from './node-redis-subscriber.ts'
 import { slotOf } from './slot.ts'
 import { type Place, Subscriptions } from './subscriptions.ts'
 
@@ -40,23 +48,17 @@ export class NodeRedisClusterClient implements RedisClient {
     this.keyPrefix = keyPrefixOf(cluster)
   }
 
-  evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#send(evaluation('EVALSHA', sha, keys, args, this.keyPrefix))
+  evalSha(...call: ScriptCall): Promise<unknown> {
+    return this.#send(evaluation('EVALSHA', call, this.keyPrefix))
   }
 
-  eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#send(evaluation('EVAL', text, keys, args, this.keyPrefix))
+  eval(...call: ScriptCall): Promise<unknown> {
+    return this.#send(evaluation('EVAL', call, this.keyPrefix))
   }
 
   /** On the node that has the slot, since redirections would part the two commands. */
-  async evalShaAndWait(
-    sha: string,
-    keys: readonly string[],
-    args: readonly string[],
-    replicas: number,
-    limitMs: number,
-  ): Promise<readonly [reply: unknown, replicas: number]> {
-    const command = evaluation('EVALSHA', sha, keys, args, this.keyPrefix)
+  async evalShaAndWait(...[sha, keys, args, replicas, limitMs]: WaitingCall): Promise<Waited> {
+    const command = evaluation('EVALSHA', [sha, keys, args], this.keyPrefix)
     const key = command[3] ?? ''
     let asked: NodeRedisNode | undefined
     return redirected(
@@ -131,7 +133,7 @@ export class NodeRedisClusterClient implements RedisClient {
     return (channel) => {
       const { address: name, client } = this.#cluster.slots[slotOf(channel)]?.master ?? {}
       if (name === undefined || !client) return undefined
-      return { name, open: (events) => new NodeRedisSubscriber(client, true, events) }
+      return { name, open: (events) => nodeRedisSubscriber(client, true, events) }
     }
   }
 

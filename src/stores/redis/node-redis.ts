@@ -4,9 +4,17 @@ import {
   type NodeRedisConnectable,
   type NodeRedisPool,
 } from '../../databases/node-redis.ts'
-import type { ChannelEars, Listening, RedisClient, Scanner } from './client.ts'
+import type {
+  ChannelEars,
+  Listening,
+  RedisClient,
+  Scanner,
+  ScriptCall,
+  Waited,
+  WaitingCall,
+} from './client.ts'
 import { Presence } from './node-redis-presence.ts'
-import { NodeRedisSubscriber } from './node-redis-subscriber.ts'
+import { nodeRedisSubscriber } from './node-redis-subscriber.ts'
 import { type Place, Subscriptions } from './subscriptions.ts'
 
 /** Texts, numbers and null, whatever the user has set. */
@@ -35,23 +43,17 @@ export class NodeRedisClient implements RedisClient {
     this.keyPrefix = keyPrefixOf(client)
   }
 
-  evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#send(evaluation('EVALSHA', sha, keys, args, this.keyPrefix))
+  evalSha(...call: ScriptCall): Promise<unknown> {
+    return this.#send(evaluation('EVALSHA', call, this.keyPrefix))
   }
 
-  eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#send(evaluation('EVAL', text, keys, args, this.keyPrefix))
+  eval(...call: ScriptCall): Promise<unknown> {
+    return this.#send(evaluation('EVAL', call, this.keyPrefix))
   }
 
-  async evalShaAndWait(
-    sha: string,
-    keys: readonly string[],
-    args: readonly string[],
-    replicas: number,
-    limitMs: number,
-  ): Promise<readonly [reply: unknown, replicas: number]> {
+  async evalShaAndWait(...[sha, keys, args, replicas, limitMs]: WaitingCall): Promise<Waited> {
     this.#presence.check()
-    const command = evaluation('EVALSHA', sha, keys, args, this.keyPrefix)
+    const command = evaluation('EVALSHA', [sha, keys, args], this.keyPrefix)
     return this.#lend((client) => sendAndWait(client, command, replicas, limitMs))
   }
 
@@ -85,7 +87,7 @@ export class NodeRedisClient implements RedisClient {
     this.#presence.check()
     const client = await this.#lend(async (one) => one)
     const { name } = this
-    return () => ({ name, open: (events) => new NodeRedisSubscriber(client, false, events) })
+    return () => ({ name, open: (events) => nodeRedisSubscriber(client, false, events) })
   }
 
   async #send(command: string[]): Promise<unknown> {
@@ -103,9 +105,7 @@ function lenderOf(client: object): Lend {
 
 export function evaluation(
   name: 'EVAL' | 'EVALSHA',
-  script: string,
-  keys: readonly string[],
-  args: readonly string[],
+  [script, keys, args]: ScriptCall,
   prefix: string,
 ): string[] {
   const prefixed = prefix === '' ? keys : keys.map((key) => prefix + key)
@@ -118,7 +118,7 @@ export async function sendAndWait(
   command: string[],
   replicas: number,
   limitMs: number,
-): Promise<readonly [reply: unknown, replicas: number]> {
+): Promise<Waited> {
   const sent = client.sendCommand(command, PLAIN)
   const waited = client.sendCommand(['WAIT', String(replicas), String(limitMs)], PLAIN)
   const [reply, seen] = await Promise.all([sent, waited])

@@ -1,5 +1,13 @@
 import { LockError } from '../../errors.ts'
-import type { ChannelEars, Listening, RedisClient, Scanner } from './client.ts'
+import type {
+  ChannelEars,
+  Listening,
+  RedisClient,
+  Scanner,
+  ScriptCall,
+  Waited,
+  WaitingCall,
+} from './client.ts'
 import { closedError } from './failures.ts'
 import type { Opened } from './opened.ts'
 import { type IoredisModule, openIoredis } from './own-ioredis.ts'
@@ -20,22 +28,16 @@ export class OwnClient implements RedisClient {
     this.cluster = this.#url.kind === 'cluster'
   }
 
-  evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#with((client) => client.evalSha(sha, keys, args))
+  evalSha(...call: ScriptCall): Promise<unknown> {
+    return this.#with((client) => client.evalSha(...call))
   }
 
-  eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#with((client) => client.eval(text, keys, args))
+  eval(...call: ScriptCall): Promise<unknown> {
+    return this.#with((client) => client.eval(...call))
   }
 
-  evalShaAndWait(
-    sha: string,
-    keys: readonly string[],
-    args: readonly string[],
-    replicas: number,
-    limitMs: number,
-  ): Promise<readonly [reply: unknown, replicas: number]> {
-    return this.#with((client) => client.evalShaAndWait(sha, keys, args, replicas, limitMs))
+  evalShaAndWait(...call: WaitingCall): Promise<Waited> {
+    return this.#with((client) => client.evalShaAndWait(...call))
   }
 
   scanners(): Promise<readonly Scanner[]> {

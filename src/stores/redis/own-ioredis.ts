@@ -1,8 +1,16 @@
 import type { Ioredis, IoredisCluster } from '../../databases/ioredis.ts'
 import { within } from '../../databases/limit.ts'
-import type { ChannelEars, Listening, RedisClient, Scanner } from './client.ts'
+import type {
+  ChannelEars,
+  Listening,
+  RedisClient,
+  Scanner,
+  ScriptCall,
+  Waited,
+  WaitingCall,
+} from './client.ts'
 import { IoredisClient } from './ioredis.ts'
-import { IoredisSubscriber } from './ioredis-subscriber.ts'
+import { ioredisSubscriber } from './ioredis-subscriber.ts'
 import { openIoredisCluster } from './own-ioredis-cluster.ts'
 import { CONNECT_LIMIT_MS, type Opened, unreachable } from './opened.ts'
 import { type Place, Subscriptions } from './subscriptions.ts'
@@ -40,22 +48,16 @@ class OnDemand implements RedisClient {
     this.#tls = tls
   }
 
-  evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#ask((client) => client.evalSha(sha, keys, args))
+  evalSha(...call: ScriptCall): Promise<unknown> {
+    return this.#ask((client) => client.evalSha(...call))
   }
 
-  eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#ask((client) => client.eval(text, keys, args))
+  eval(...call: ScriptCall): Promise<unknown> {
+    return this.#ask((client) => client.eval(...call))
   }
 
-  evalShaAndWait(
-    sha: string,
-    keys: readonly string[],
-    args: readonly string[],
-    replicas: number,
-    limitMs: number,
-  ): Promise<readonly [reply: unknown, replicas: number]> {
-    return this.#ask((client) => client.evalShaAndWait(sha, keys, args, replicas, limitMs))
+  evalShaAndWait(...call: WaitingCall): Promise<Waited> {
+    return this.#ask((client) => client.evalShaAndWait(...call))
   }
 
   async scanners(): Promise<readonly Scanner[]> {
@@ -66,7 +68,7 @@ class OnDemand implements RedisClient {
     // One that is lost is good enough to be copied.
     const find = async (): Promise<() => Place> => {
       const redis = this.#redis ?? (await this.#connect())
-      return () => ({ name: '', open: (events) => new IoredisSubscriber(redis, false, events) })
+      return () => ({ name: '', open: (events) => ioredisSubscriber(redis, false, events) })
     }
     return (this.#listening = new Subscriptions({ find }, ears))
   }
