@@ -12,6 +12,17 @@ const openers = {
     given('HOLDFAST_REDIS_URL') ?? (await import('./redis.ts')).startRedis(),
   /** The URLs of its nodes with commas between them; one node is enough. */
   'redis-cluster': async (): Promise<OpenServer> => given('HOLDFAST_REDIS_CLUSTER_URL') ?? calmRedisCluster(),
+  /** A replica set of one node. */
+  mongo: async (): Promise<OpenServer> =>
+    given('HOLDFAST_MONGODB_URL') ??
+    given('MONGODB_URL') ??
+    (await import('./mongo.ts')).startMongo({ replicaSet: 'holdfast' }),
+  'mongo-standalone': async (): Promise<OpenServer> =>
+    given('HOLDFAST_MONGODB_STANDALONE_URL') ?? (await import('./mongo.ts')).startMongo(),
+  /** A replica set of three nodes, which no one kills: a machine with much to do is no reason for an election. */
+  'mongo-set': async (): Promise<OpenServer> =>
+    given('HOLDFAST_MONGODB_SET_URL') ??
+    (await import('./mongo-set.ts')).startMongoSet({ electionTimeoutMs: 15_000 }),
 }
 
 export type ServerKind = keyof typeof openers

@@ -14,10 +14,17 @@ export interface Programs {
   readonly files: readonly [string, ...string[]]
   /** Where they may be besides PATH, best first. In one part of a path, `*` stands for a version. */
   readonly folders: readonly string[]
-  /** Debian's packages. */
-  readonly packages: readonly [string, ...string[]]
+  /** Debian's packages, or where else they come from. */
+  readonly packages: readonly [string, ...string[]] | ProgramSource
   /** What else helps than to install them. */
   readonly advice?: string
+}
+
+export interface ProgramSource {
+  /** What a person can do. */
+  readonly manual: string
+  /** Puts the programs into one of the folders. Resolves to the reason why it did not, if so. */
+  fetch(machine: Machine): Promise<string | undefined>
 }
 
 export interface Machine {
@@ -31,16 +38,25 @@ const INSTALL_LIMIT_MS = 600_000
 export async function programFolder(programs: Programs, machine: Machine = thisMachine()): Promise<string> {
   const found = find(programs, machine.path)
   if (found) return found
-  const whyNot = await install(programs.packages, machine)
+  const { packages } = programs
+  const source = 'fetch' in packages ? packages : debian(packages)
+  const whyNot = await source.fetch(machine)
   const installed = find(programs, machine.path)
   if (installed) return installed
   const [first, ...others] = programs.files
   throw new Error(
     `${programs.name} was not found: ${first}${others.length > 0 ? ` with ${others.join(', ')}` : ''} is neither ` +
-      `on PATH nor in ${programs.folders.join(', ')}. Install it (Debian: ` +
-      `apt-get install ${programs.packages.join(' ')})${programs.advice ? `, or ${programs.advice}` : ''}. ` +
+      `on PATH nor in ${programs.folders.join(', ')}. ` +
+      `Install it (${source.manual})${programs.advice ? `, or ${programs.advice}` : ''}. ` +
       (whyNot ?? 'The packages were installed, but do not have it.'),
   )
+}
+
+function debian(packages: readonly string[]): ProgramSource {
+  return {
+    manual: `Debian: apt-get install ${packages.join(' ')}`,
+    fetch: (machine) => install(packages, machine),
+  }
 }
 
 function thisMachine(): Machine {
