@@ -76,7 +76,7 @@ export type Answer = Grant | Denial
 export interface Grant {
   readonly granted: true
   /**
-   * A positive safe integer, `max(last grant of the key + 1, store clock in µs)`: it rises for a key
+   * A positive safe integer, `max(last number of the key + 1, store clock in µs)`: it rises for a key
    * for as long as the key is used, also past release, expiry, eviction and clean-up.
    */
   readonly grant: number
@@ -100,6 +100,11 @@ export interface Renewal extends Claim {
   readonly leaseMs: number
   /** Raise the grant number in the same step. */
   readonly rotate?: boolean
+  /**
+   * Raise the grant number to exactly this in the same step, unless it is higher already; a repeat changes
+   * nothing. It may be ahead of the store's clock, and the next grant is higher all the same. Never with `rotate`.
+   */
+  readonly raiseTo?: number
 }
 
 export type RenewalAnswer =

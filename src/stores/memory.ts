@@ -68,6 +68,7 @@ class MemoryStore implements Store {
       entry.expiresAt = Math.max(entry.expiresAt, now + renewal.leaseMs)
       entry.leaseMs = renewal.leaseMs
       if (renewal.rotate) entry.grant = mint(entry.grant, now)
+      entry.grant = Math.max(entry.grant, renewal.raiseTo ?? 0)
       return { renewed: true, grant: entry.grant }
     })
   }

@@ -18,6 +18,9 @@ import type {
 /** A lease that no test outlasts, however slow the machine. */
 export const LONG_MS = 120_000
 
+/** A number so much higher than another is ahead of the clock, by an hour. */
+export const AHEAD = 3_600_000_000
+
 export function holderNamed(instance: string, context: string | null = null): Holder {
   return { service: 'conformance', instance, context }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import {
   acquireOne,
+  AHEAD,
   ask,
   assertRising,
   grantTo,
@@ -87,6 +88,27 @@ export function grantSteps(test: Test): void {
       await releaseOne(store, wish)
     }
     assertRising(grants, 'grants over rotations')
+  })
+
+  test('G3 grants rise past a number that was raised far ahead of the clock', async (stage) => {
+    const [a, b] = await stage.pair()
+    const grants: number[] = []
+    const raised = async (wish: Ask): Promise<void> => {
+      const { grant } = await grantTo(a, wish)
+      const answer = await renewOne(b, renewal(wish, { raiseTo: grant + AHEAD, leaseMs: wish.leaseMs }))
+      assert.ok(answer.renewed, 'a lease in force must be renewed')
+      grants.push(grant, answer.grant)
+    }
+    const released = ask(stage.key())
+    await raised(released)
+    await releaseOne(b, released)
+    await raised(ask(stage.key()))
+    await b.evict(stage.key())
+    // Long enough to be raised before it has run out, also on a busy machine.
+    await raised(ask(stage.key(), { leaseMs: stage.settings.shortMs * 5 }))
+    await stage.outlive(now(), stage.settings.shortMs * 5)
+    grants.push((await grantTo(b, ask(stage.key()))).grant)
+    assertRising(grants, 'grants over raised numbers')
   })
 
   test('G3 grants rise for a new client after the old one closed', async (stage) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import {
   acquireAll,
+  AHEAD,
   ask,
   assertRenewed,
   denialOf,
@@ -17,6 +18,7 @@ import {
 } from './claims.ts'
 import type { Test } from './stage.ts'
 import { now } from './timing.ts'
+import type { Ask } from '../store.ts'
 
 export function renewSteps(test: Test): void {
   test('prolongs the lease from the time of the renewal', async (stage) => {
@@ -133,6 +135,39 @@ export function renewSteps(test: Test): void {
     }
     assertRenewed(await renewOne(a, renewal(wish)), last)
     assert.equal((await grantTo(a, wish)).grant, last, 'the same owner asking again gets the grant in force')
+  })
+
+  test('raises the grant to exactly the number it is given, and never lowers it', async (stage) => {
+    const [a, b] = await stage.pair()
+    const asks = stage.keys(4).map((key) => ask(key))
+    const [one, two, three] = asks as [Ask, Ask, Ask]
+    const grants = await Promise.all(asks.map(async (wish) => (await grantTo(a, wish)).grant))
+    const far = Math.max(...grants) + AHEAD
+    // Twice: a renewal may arrive again.
+    for (let copy = 0; copy < 2; copy += 1) {
+      const answers = await renewAll(a, [
+        renewal(one, { raiseTo: far }),
+        renewal(two, { raiseTo: 1 }),
+        renewal(three),
+        renewal(ask(asks[3]?.key ?? ''), { raiseTo: far }),
+      ])
+      const expected = [far, grants[1], grants[2], undefined]
+      assert.deepEqual(
+        answers.map((answer) => (answer.renewed ? answer.grant : undefined)),
+        expected,
+      )
+    }
+    assert.equal((await heldRecord(b, one.key)).grant, far)
+    assert.equal((await heldRecord(b, asks[3]?.key ?? '')).grant, grants[3], 'only the owner may raise it')
+    assertRenewed(await renewOne(a, renewal(one)), far)
+    assert.equal((await grantTo(b, one)).grant, far, 'the same owner asking again gets the grant in force')
+  })
+
+  test('does not raise the grant of a key that is free', async (stage) => {
+    const store = await stage.client()
+    const wish = ask(stage.key())
+    assert.equal((await renewOne(store, renewal(wish, { raiseTo: AHEAD }))).renewed, false)
+    assert.equal(await recordOf(store, stage.key()), undefined)
   })
 
   test('renews batches that overlap in opposite orders, without a deadlock', async (stage) => {

@@ -252,6 +252,38 @@ export const STEP_FAULTS: readonly PlantedFault[] = [
     },
   },
   {
+    fault: 'a number that the grant is to be raised to is ignored',
+    caughtBy: ['renew > raises the grant to exactly the number it is given, and never lowers it'],
+    store: class extends ModelStore {
+      override raise(): void {}
+    },
+  },
+  {
+    fault: 'a grant is set to a lower number',
+    caughtBy: ['renew > raises the grant to exactly the number it is given, and never lowers it'],
+    store: class extends ModelStore {
+      override raise(entry: Entry, grant: number): void {
+        entry.grant = grant
+      }
+    },
+  },
+  {
+    fault: 'a number that was raised is forgotten with the lock',
+    caughtBy: ['grants > G3 grants rise past a number that was raised far ahead of the clock'],
+    store: class extends ModelStore {
+      readonly #minted = new Map<string, number>()
+
+      override raise(entry: Entry, grant: number): void {
+        this.#minted.set(entry.key, entry.grant)
+        super.raise(entry, grant)
+      }
+
+      override free(entry: Entry): void {
+        super.free({ ...entry, grant: this.#minted.get(entry.key) ?? entry.grant })
+      }
+    },
+  },
+  {
     fault: 'grants count from one again after a release: a counter in the record',
     caughtBy: [
       'grants > G3 grants rise over 100 releases and grants',

@@ -152,7 +152,12 @@ export class ModelStore implements Store {
     if (!entry || !this.owns(entry, renewal) || this.expired(entry, now)) return { renewed: false }
     entry.expiresAt = Math.max(entry.expiresAt, now + renewal.leaseMs)
     if (renewal.rotate) entry.grant = this.mint(entry.grant, now)
+    if (renewal.raiseTo !== undefined) this.raise(entry, renewal.raiseTo)
     return { renewed: true, grant: entry.grant }
+  }
+
+  raise(entry: Entry, grant: number): void {
+    entry.grant = Math.max(entry.grant, grant)
   }
 
   releaseOne(claim: Claim, now: number): ReleaseAnswer {

@@ -50,6 +50,7 @@ export function renewalValues(renewals: readonly Renewal[]): string[] {
     ...claimValues(renewals),
     arrayOf(renewals.map(({ leaseMs }) => Math.ceil(leaseMs))),
     arrayOf(renewals.map(({ rotate }) => rotate ?? false)),
+    arrayOf(renewals.map(({ raiseTo }) => raiseTo ?? 0)),
   ]
 }
 
@@ -80,7 +81,7 @@ export function renewalAnswersTo(renewals: readonly Renewal[], [row]: readonly R
   return inOrder(renewals, row?.[0], (answer) => renewalAnswer(Number(answer?.[1] ?? 0)))
 }
 
-/** The number of a record that was not there is 0. */
+/** The number of a record that was not there is not above 0. */
 function renewalAnswer(grant: number): RenewalAnswer {
   return grant > 0 ? { renewed: true, grant } : { renewed: false }
 }

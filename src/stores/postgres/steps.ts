@@ -106,21 +106,22 @@ from (
 }
 
 /**
- * A record that is missing comes into being, with number 0 and long run out: it means nothing, and goes with the next
- * clean-up. `wanted` carries whether to rotate.
+ * A record that is missing comes into being, with no number above 0 and long run out: it means nothing, and goes with
+ * the next clean-up. `wanted` carries whether to rotate; the number, below zero, what to raise it to.
  */
 export function renewStep(names: Names): string {
   return `with answers as (
   insert into ${qualified(names)} as l (${COLUMNS})
-  select c.key, c.owner, 0, '{}', s.now, c.lease_ms, '-infinity', c.rotate, '{}', null
+  select c.key, c.owner, -c.raise_to, '{}', s.now, c.lease_ms, '-infinity', c.rotate, '{}', null
   from (select clock_timestamp() as now, ${LOCK_TIMEOUT}, ${MUST_LAST}) as s,
-    unnest($1::text::text[], $2::text::text[], $3::text::bigint[], $4::text::boolean[]) as c(key, owner, lease_ms, rotate)
+    unnest($1::text::text[], $2::text::text[], $3::text::bigint[], $4::text::boolean[], $5::text::bigint[])
+      as c(key, owner, lease_ms, rotate, raise_to)
   order by c.key collate "C"
   on conflict (key) do update set
     expires_at = greatest(l.expires_at, ${later('clock_timestamp()', 'excluded')}),
     lease_ms = excluded.lease_ms,
     grant_number = case when excluded.wanted then greatest(l.grant_number + 1, ${micros('clock_timestamp()')})
-      else l.grant_number end
+      else greatest(l.grant_number, -excluded.grant_number) end
   where l.owner = excluded.owner and l.expires_at > clock_timestamp()
   returning key, owner, grant_number
 )

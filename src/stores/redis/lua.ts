@@ -180,6 +180,16 @@ local function next_grant(number, at_least)
   return last[number]
 end
 
+-- As above, for a number that is to be this one and no other. What is minted from now on is higher.
+local function exact_grant(number, grant)
+  if wrong[number] then return nil, wrong[number] end
+  if grant > last[number] then
+    last[number] = grant
+    risen[number] = true
+  end
+  return grant
+end
+
 -- Before any of the numbers is given out: one that then goes unused does no harm. What is wrong, if it cannot be done.
 local function keep_fences()
   local fences = {}
@@ -263,18 +273,19 @@ return reply
 
 export const renew = `-- Prolongs leases of those who still have them, and never shortens one.
 --
--- KEYS    the record of each renewal, then the fences of the buckets of those that rotate
--- ARGV    for each renewal its owner, its lease in ms, and which of the fences if it rotates, else 0
+-- KEYS    the record of each renewal, then the fences of the buckets of those whose number is to change
+-- ARGV    for each renewal its owner, its lease in ms, which of the fences if its number is to change, else 0, and what
+--         to raise it to, or 0 to take the next
 -- reply   for each the grant number, or 0 if it is not this owner's any more; or, as text, what is wrong with the record
 
-local count = #ARGV / 3
+local count = #ARGV / 4
 local rotated, reply = {}, {}
 if #KEYS > count then read_fences(count + 1) end
 
 for i = 1, count do
   local record = KEYS[i]
-  local at = 3 * i - 2
-  local lease, fence = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+  local at = 4 * i - 3
+  local lease, fence, goal = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
   local held = redis.pcall('HMGET', record, 'owner', 'grant', 'lease')
   if held.err then
     reply[i] = held.err
@@ -289,8 +300,13 @@ for i = 1, count do
       if lease ~= before then redis.call('HSET', record, 'lease', lease) end
     end
     reply[i] = tonumber(held[2]) or 0
-    if fence > 0 then
-      local grant, fault = next_grant(fence, reply[i] + 1)
+    if fence > 0 and (goal == 0 or goal > reply[i]) then
+      local grant, fault
+      if goal > 0 then
+        grant, fault = exact_grant(fence, goal)
+      else
+        grant, fault = next_grant(fence, reply[i] + 1)
+      end
       rotated[i], reply[i] = grant, fault or grant
     end
   end

@@ -77,10 +77,11 @@ export function askMessage(
 
 export function renewalMessage(names: Names, renewals: readonly Renewal[]): Message {
   const fences = new Fences()
-  const args = renewals.flatMap(({ key, owner, leaseMs, rotate }) => [
+  const args = renewals.flatMap(({ key, owner, leaseMs, rotate, raiseTo = 0 }) => [
     owner,
     String(Math.ceil(leaseMs)),
-    rotate ? fences.numberOf(key) : '0',
+    rotate || raiseTo > 0 ? fences.numberOf(key) : '0',
+    String(raiseTo),
   ])
   return { keys: [...renewals.map(({ key }) => names.record(key)), ...fences.names(names)], args }
 }

@@ -104,7 +104,9 @@ export class RedisStore implements Store {
   renew(renewals: readonly Renewal[]): Promise<readonly (RenewalAnswer | Fault)[]> {
     return this.#batch(renewals, async (group) => {
       // While its slot is on its way, a record is here and its fence there: the number is raised the next time.
-      const possible = group.map((one) => (this.#parts.isApart(one.key) ? { ...one, rotate: false } : one))
+      const possible = group.map((one) =>
+        this.#parts.isApart(one.key) ? { ...one, rotate: false, raiseTo: 0 } : one,
+      )
       const [replies, seen] = await this.#write(RENEW, group, renewalMessage(this.#names, possible))
       const answers = replies.map(renewalAnswerOf)
       if (seen >= this.#replicas) return answers

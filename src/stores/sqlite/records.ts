@@ -85,10 +85,10 @@ export class Records {
   renew(renewals: readonly Renewal[]): RenewalAnswer[] {
     const { rows, now } = this.#read(renewals.map((renewal) => renewal.key))
     const prolonged: SqlValue[][] = []
-    const answers = renewals.map(({ key, owner, leaseMs, rotate }, i): RenewalAnswer => {
+    const answers = renewals.map(({ key, owner, leaseMs, rotate, raiseTo = 0 }, i): RenewalAnswer => {
       const row = rows[i]
       if (!row || row.owner !== owner || row.expiresAt <= now) return { renewed: false }
-      const grant = rotate ? mint(row.grant, now) : row.grant
+      const grant = rotate ? mint(row.grant, now) : Math.max(row.grant, raiseTo)
       prolonged.push([key, grant, leaseMs, now, Math.max(row.expiresAt, now + leaseMs)])
       return { renewed: true, grant }
     })

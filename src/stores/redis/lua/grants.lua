@@ -36,6 +36,16 @@ local function next_grant(number, at_least)
   return last[number]
 end
 
+-- As above, for a number that is to be this one and no other. What is minted from now on is higher.
+local function exact_grant(number, grant)
+  if wrong[number] then return nil, wrong[number] end
+  if grant > last[number] then
+    last[number] = grant
+    risen[number] = true
+  end
+  return grant
+end
+
 -- Before any of the numbers is given out: one that then goes unused does no harm. What is wrong, if it cannot be done.
 local function keep_fences()
   local fences = {}
