@@ -7,6 +7,7 @@ export { type Body, createLocks, type Health, type Locks } from './locks.ts'
 export type { HistogramSnapshot } from './monitor/histogram.ts'
 export type { Logger } from './monitor/journal.ts'
 export type { LockStats } from './monitor/stats.ts'
+export type { OnceOptions, OnceOutcome } from './once.ts'
 export type {
   AcquireOptions,
   Defaults,

@@ -38,6 +38,7 @@ import {
   type TryOptions,
   type UsingOptions,
 } from './options.ts'
+import { checkOnce, Once, type OnceOptions, type OnceOutcome } from './once.ts'
 import { Pace } from './pace.ts'
 import { Renewals } from './renewals.ts'
 import { Schedule } from './schedule.ts'
@@ -55,6 +56,7 @@ import type {
   RenewalAnswer,
   Store,
 } from './store.ts'
+import { checkStore } from './store-check.ts'
 import { storeLoader } from './store-url.ts'
 import {
   checkBody,
@@ -95,6 +97,7 @@ export class Locks {
   readonly #renewals: Renewals
   readonly #deadlines: Schedule<Hold>
   readonly #room: WaitingRoom
+  readonly #once: Once
   #settings: Settings
   /** What a call without options asks for, the same each time. */
   #plainRequests: Partial<Record<Call, Request>> = {}
@@ -149,6 +152,11 @@ export class Locks {
       holder: (context) => (context === null ? plainHolder : { ...plainHolder, context }),
       latencyMs: () => connection.latencyMs,
       openWatch: (onFreed) => connection.watch(onFreed),
+    })
+    this.#once = new Once({
+      env,
+      journal: this.#journal,
+      using: (key, options, body) => this.using(key, options, body),
     })
   }
 
@@ -207,6 +215,18 @@ export class Locks {
     const terms = checkTransaction(options, this.#settings)
     const run = planTransaction(checkKey(key), db, body, terms)
     return this.using(key, terms.usingOptions, (lease) => run(lease) as Promise<T>)
+  }
+
+  /**
+   * Has a job done once by all who call it: `done()`, lock, `done()` again, `run(lease)`. A caller that waits
+   * returns as soon as `done()` is true, without the lock; if the runner dies, the next one runs. Rejects with
+   * what `done` or `run` threw, or as `using` does. It waits for 5 minutes, or the client's `wait` if longer.
+   */
+  async once(key: string, options: OnceOptions): Promise<OnceOutcome> {
+    checkKey(key)
+    const terms = checkOnce(options, this.#settings)
+    this.#assertOpen()
+    return this.#once.call(key, terms)
   }
 
   /** Waits its turn for at most `wait`, then rejects with LOCK_ACQUIRE_TIMEOUT. Release it yourself. */
@@ -309,6 +329,7 @@ export class Locks {
   }
 
   async #close(): Promise<void> {
+    this.#once.close(closedError())
     await this.#room.close(closedError())
     await this.#compensation.close()
     this.#renewals.close()
@@ -371,22 +392,4 @@ export class Locks {
 
 function closedError(): LockError {
   return new LockError('CLOSED', 'this Locks client was closed; make a new one with createLocks')
-}
-
-const STORE_METHODS = ['open', 'acquire', 'renew', 'release', 'list', 'evict', 'close'] as const
-
-function checkStore(store: Store): Store {
-  const missing = STORE_METHODS.filter(
-    (method) => typeof (store as Partial<Store> | null)?.[method] !== 'function',
-  )
-  if (missing.length === 0) return store
-  const what =
-    typeof store === 'object' && store !== null
-      ? `this has no ${missing.join(', ')}`
-      : `this is ${String(store)}`
-  throw new LockError(
-    'INVALID_OPTION',
-    `createLocks: give a URL such as 'sqlite:./locks.db', or a store such as memoryStore() or ` +
-      `postgresStore(pool), not the client of a database; ${what}`,
-  )
 }

@@ -65,7 +65,7 @@ export interface TransactionGuard {
 
 /** Options of `transaction`. */
 export interface TransactionOptions extends AcquireOptions {
-  /** Absent: what the database does by default. SQLite is always serializable. */
+  /** Absent: what the database does by default. SQLite is always serializable; not for MongoDB. */
   readonly isolation?: Isolation | undefined
   /** Default: `fence(db)`; none for a transaction manager. False: none. */
   readonly fence?: TransactionGuard | false | undefined
@@ -110,7 +110,7 @@ const DEFAULTS: Settings = { leaseMs: 30_000, waitMs: 5_000, pollMinMs: 25, poll
 const LOCKS_OPTIONS = ['service', 'instance', 'callTimeout', 'logger', 'environment', 'lease', 'wait', 'poll']
 const DEFAULT_OPTIONS = ['lease', 'wait', 'poll']
 const TRY_OPTIONS = ['lease', 'renew', 'signal', 'context', 'reentrant', 'rotateToken', 'atLeast']
-const ACQUIRE_OPTIONS = [...TRY_OPTIONS, 'wait']
+export const ACQUIRE_OPTIONS: readonly string[] = [...TRY_OPTIONS, 'wait']
 const USING_OPTIONS = [...ACQUIRE_OPTIONS, 'onLost']
 const TRANSACTION_OPTIONS = [...ACQUIRE_OPTIONS, 'isolation', 'fence']
 const ISOLATIONS: readonly unknown[] = ['read committed', 'repeatable read', 'serializable']

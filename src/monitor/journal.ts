@@ -171,6 +171,12 @@ export class Journal {
     this.#log('info', error.message)
   }
 
+  /** A mistake of the caller that only shows when all is over. */
+  warning(error: LockError): void {
+    this.#events.emit('error', { error })
+    this.#log('warn', error.message)
+  }
+
   // A logger is foreign code: it may throw, and must not break a lock by it.
   #log(level: 'debug' | 'info' | 'warn', message: string): void {
     try {

@@ -139,6 +139,7 @@ describe('docs/api.md', () => {
     const refusals = await Promise.all([
       knownTo(() => holdfast.createLocks(holdfast.memoryStore(), nonsense)),
       knownTo(() => locks.using('k', nonsense, () => 1)),
+      knownTo(() => locks.once('k', nonsense as never)),
       knownTo(() =>
         locks.transaction(
           'k',

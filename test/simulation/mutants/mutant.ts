@@ -3,6 +3,8 @@ export interface Mutant {
   /** What is wrong with it, as a bug report would say. */
   readonly bug: string
   readonly changes: readonly Change[]
+  /** The unit tests that must catch it, where the simulation does not come by. A part of their path. */
+  readonly tests?: string
 }
 
 export interface Change {
