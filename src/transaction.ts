@@ -1,4 +1,5 @@
 import { has } from './databases/methods.ts'
+import { isMongoClient, isMongoDb, type MongoClient, type MongoDb } from './databases/mongo.ts'
 import {
   isPgClient,
   isPgPool,
@@ -16,6 +17,7 @@ import type { TransactionGuard, TransactionTerms } from './options.ts'
 import { runManaged, type TransactionManager } from './transaction/managed.ts'
 import { nested } from './transaction/nesting.ts'
 import { type Body, inOrder, limitsOf, type Place } from './transaction/order.ts'
+import { runInMongo } from './transaction/mongo.ts'
 import { beginInPool, beginOnClient } from './transaction/pg.ts'
 import { beginInPostgresJs } from './transaction/postgres-js.ts'
 import { beginInSqlite } from './transaction/sqlite.ts'
@@ -23,14 +25,21 @@ import { beginInSqlite } from './transaction/sqlite.ts'
 export type { TransactionManager } from './transaction/managed.ts'
 
 /** What `transaction` can begin and commit on by itself; for all else, give a `TransactionManager`. */
-export type TransactionDatabase = PgPool | PgClient | PostgresJs | SqliteDatabase
+export type TransactionDatabase = PgPool | PgClient | PostgresJs | SqliteDatabase | MongoClient | MongoDb
 
-/** What the function works with: a client of the pool, the transaction of postgres.js, or the connection given. */
+/**
+ * What the function works with: a client of the pool, the transaction of postgres.js, a session of MongoDB, or the
+ * connection given.
+ */
 export type TransactionOf<D> = D extends PgPool
   ? LentBy<D>
   : D extends { begin(options: string, work: (tx: infer X) => never): unknown }
     ? X
-    : D
+    : D extends { startSession(...args: never[]): infer S }
+      ? S
+      : D extends { readonly client: { startSession(...args: never[]): infer S } }
+        ? S
+        : D
 
 // A pool's `connect` has a second signature, and types are inferred from the last one.
 type LentBy<P> = P extends { connect: { (): Promise<infer C>; (callback: never): void } }
@@ -64,6 +73,16 @@ export function planTransaction(
       const terms = { key, lease, isolation, ...limitsOf(lease, chosen) }
       const { connection } = place
       return nested({ key, connection, guard }, () => inOrder(place, terms, guard, body))
+    }
+  }
+  if (isMongoDb(db) || isMongoClient(db)) {
+    if (isolation !== null)
+      throw invalid('isolation: a transaction of MongoDB always sees a snapshot; leave the option out')
+    return async (lease) => {
+      const guard = fence === null ? await mongoGuard(db) : fence || null
+      const terms = { key, lease, isolation, ...limitsOf(lease, chosen) }
+      const client = isMongoDb(db) ? db.client : db
+      return nested({ key, connection: null, guard }, () => runInMongo(client, terms, guard, body))
     }
   }
   const manager = managerOf(db)
@@ -109,7 +128,9 @@ function managerOf(db: unknown): TransactionManager<never> {
     if (has(db, method)) throw invalid(`to use the transactions of a query builder, give a function: ${how}`)
   }
   if (typeof db === 'function') return db as TransactionManager<never>
-  throw invalid('give a Pool or a Client of pg, postgres.js, a SQLite database, or a transaction manager')
+  throw invalid(
+    'give a Pool or a Client of pg, postgres.js, a SQLite database, a MongoClient or its Db, or a transaction manager',
+  )
 }
 
 const BUILDERS = {
@@ -124,6 +145,19 @@ async function defaultGuard(db: TransactionDatabase): Promise<Fence> {
   const { fence } = await import('./fence/index.ts')
   const guard = guards.get(db) ?? fence(db)
   guards.set(db, guard)
+  return guard
+}
+
+/** `db()` makes a new object each time, so that the name says which one it is. */
+const mongoGuards = new WeakMap<object, Map<string, Fence>>()
+
+async function mongoGuard(given: MongoClient | MongoDb): Promise<Fence> {
+  const { fence } = await import('./fence/index.ts')
+  const db = isMongoDb(given) ? given : given.db()
+  const named = mongoGuards.get(db.client) ?? new Map<string, Fence>()
+  mongoGuards.set(db.client, named)
+  const guard = named.get(db.databaseName) ?? fence(db)
+  named.set(db.databaseName, guard)
   return guard
 }
 

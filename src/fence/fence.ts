@@ -1,3 +1,4 @@
+import type { MongoClient, MongoDb, MongoSession } from '../databases/mongo.ts'
 import type { PgClient, PgPool } from '../databases/pg.ts'
 import type { PostgresJs, PostgresJsQueryable } from '../databases/postgres-js.ts'
 import type { SqliteDatabase } from '../databases/sqlite.ts'
@@ -9,10 +10,17 @@ export type FenceRows = readonly unknown[] | { readonly rows: readonly unknown[]
 export type FenceQuery = (text: string, values: string[]) => FenceRows | PromiseLike<FenceRows>
 
 /** Where a guard keeps what it has seen. */
-export type FenceDatabase = PgPool | PgClient | PostgresJs | SqliteDatabase | FenceQuery
+export type FenceDatabase =
+  | PgPool
+  | PgClient
+  | PostgresJs
+  | SqliteDatabase
+  | MongoDb
+  | MongoClient
+  | FenceQuery
 
 /** The transaction that writes to the resource. */
-export type FenceTransaction = PgClient | PostgresJsQueryable | SqliteDatabase | FenceQuery
+export type FenceTransaction = PgClient | PostgresJsQueryable | SqliteDatabase | MongoSession | FenceQuery
 
 /** A token, or a lease, which has one. */
 export type Token = bigint | { readonly token: bigint }
@@ -25,7 +33,7 @@ export interface CheckOptions {
 /** A guard at a resource: it remembers the highest token that wrote there, and refuses a lower one. */
 export interface Fence {
   /**
-   * Creates the table if it is not there, and finds out whether it can be used. Needed once, before a
+   * Creates the table, or collection, if it is not there, and finds out whether it can be used. Needed once, before a
    * transaction begins, if there is no second connection to create it through: `check` says so then.
    * Costs nothing once it has succeeded.
    */
@@ -33,8 +41,8 @@ export interface Fence {
 
   /**
    * One statement inside the caller's transaction. Call it first, before anything is read. It waits for
-   * other transactions that checked the same resource, then rejects with STALE_TOKEN if a higher token
-   * has been seen. The token counts as seen once the transaction commits.
+   * other transactions that checked the same resource, or on MongoDB conflicts with them, then rejects with
+   * STALE_TOKEN if a higher token has been seen. The token counts as seen once the transaction commits.
    */
   check(tx: FenceTransaction, resource: string, token: Token, options?: CheckOptions): Promise<void>
 
@@ -68,4 +76,13 @@ export interface FenceOptions extends FencePlace {
   readonly create?: boolean | undefined
   /** What a function speaks that is given as the database; otherwise it is plain to see. */
   readonly dialect?: FenceDialect | undefined
+}
+
+export interface MongoFenceOptions {
+  /** Default `holdfast_fence`. */
+  readonly collection?: string | undefined
+  /** Refuse an equal token too. Default false: the same holder may write again. */
+  readonly strict?: boolean | undefined
+  /** Create the collection when it is first needed. Default true. */
+  readonly create?: boolean | undefined
 }

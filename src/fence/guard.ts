@@ -1,15 +1,26 @@
 import { has } from '../databases/methods.ts'
+import { isMongoClient, isMongoDb, type MongoClient, type MongoDb } from '../databases/mongo.ts'
 import { isPgClient, isPgPool, type PgClient, type PgPool } from '../databases/pg.ts'
 import { isPostgresJs, type PostgresJs } from '../databases/postgres-js.ts'
 import { isSqliteDatabase, type SqliteDatabase } from '../databases/sqlite.ts'
-import type { Fence, FenceDatabase, FenceDialect, FenceOptions, FenceQuery, SqliteFence } from './fence.ts'
+import type {
+  Fence,
+  FenceDatabase,
+  FenceDialect,
+  FenceOptions,
+  FenceQuery,
+  MongoFenceOptions,
+  SqliteFence,
+} from './fence.ts'
 import { lenderOf } from './lender.ts'
+import { MongoGuard } from './mongo.ts'
 import { PostgresFence } from './postgres.ts'
 import { postgresSql, sqliteSql } from './sql.ts'
 import { SqliteGuard } from './sqlite.ts'
 import { checkFlag, checkOptionNames, invalid } from './verdict.ts'
 
 const OPTIONS = ['table', 'schema', 'strict', 'create', 'dialect']
+const MONGO_OPTIONS = ['collection', 'strict', 'create']
 
 /**
  * A guard that keeps the highest token of each resource in a table of the database that it protects, so that
@@ -18,14 +29,17 @@ const OPTIONS = ['table', 'schema', 'strict', 'create', 'dialect']
  */
 export function fence(db: SqliteDatabase, options?: FenceOptions): SqliteFence
 export function fence(db: PgPool | PgClient | PostgresJs, options?: FenceOptions): Fence
+export function fence(db: MongoDb | MongoClient, options?: MongoFenceOptions): Fence
 export function fence(db: FenceQuery, options: FenceOptions & { readonly dialect: FenceDialect }): Fence
 export function fence(db: FenceDatabase, options?: FenceOptions): Fence
-export function fence(db: FenceDatabase, options: FenceOptions = {}): Fence {
-  checkOptionNames('fence', options, OPTIONS)
+export function fence(db: FenceDatabase, options: FenceOptions & MongoFenceOptions = {}): Fence {
+  const inMongo = isMongoDb(db) || isMongoClient(db)
+  checkOptionNames('fence', options, inMongo ? MONGO_OPTIONS : OPTIONS)
   const manner = {
     strict: checkFlag('strict', options.strict, false),
     create: checkFlag('create', options.create, true),
   }
+  if (inMongo) return new MongoGuard(isMongoDb(db) ? db : db.db(), checkCollection(options), manner)
   const { dialect } = options
   if (isSqliteDatabase(db)) {
     return new SqliteGuard(db, sqliteSql(checkDialect(options, 'sqlite')), manner)
@@ -35,7 +49,7 @@ export function fence(db: FenceDatabase, options: FenceOptions = {}): Fence {
   }
   if (typeof db !== 'function' || has(db, 'raw')) {
     throw invalid(
-      'give a pool or client of pg, an instance of postgres.js, a SQLite database, or a function ' +
+      'give a pool or client of pg, an instance of postgres.js, a SQLite database, a Db of MongoDB, or a function ' +
         '(text, values) => rows with the option dialect',
     )
   }
@@ -47,4 +61,10 @@ export function fence(db: FenceDatabase, options: FenceOptions = {}): Fence {
 function checkDialect(options: FenceOptions, actual: FenceDialect): FenceOptions {
   if (options.dialect === undefined || options.dialect === actual) return options
   throw invalid(`dialect: this database is ${actual}; leave the option out`)
+}
+
+function checkCollection({ collection = 'holdfast_fence' }: MongoFenceOptions): string {
+  if (typeof collection === 'string' && /^(?!system\.)[A-Za-z_][\w.-]{0,119}$/.test(collection))
+    return collection
+  throw invalid('collection: use letters, digits, underscores, dots and dashes, at most 120')
 }

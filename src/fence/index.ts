@@ -8,9 +8,17 @@ export type {
   FenceQuery,
   FenceRows,
   FenceTransaction,
+  MongoFenceOptions,
   SqliteFence,
   Token,
 } from './fence.ts'
+export {
+  type DocumentFence,
+  documentFence,
+  type DocumentFenceOptions,
+  type FencedCollection,
+  type FencedUpdateOptions,
+} from './document.ts'
 export { fence } from './guard.ts'
 export {
   type FenceHeader,

@@ -1,5 +1,6 @@
 import { LockError } from '../errors.ts'
 import { isPgClient, isPgPool, isUnconnected, type PgPool, transactionStatus } from '../databases/pg.ts'
+import type { MongoClient, MongoDb } from '../databases/mongo.ts'
 import { within } from '../databases/limit.ts'
 import { hearErrors } from '../databases/pg-errors.ts'
 import { isPostgresJs } from '../databases/postgres-js.ts'
@@ -19,7 +20,7 @@ export interface Lender {
   readonly engaged: boolean
 }
 
-export function lenderOf(db: Exclude<FenceDatabase, { prepare: unknown }>): Lender {
+export function lenderOf(db: Exclude<FenceDatabase, { prepare: unknown } | MongoDb | MongoClient>): Lender {
   if (isPgPool(db)) {
     hearErrors(db)
     return { query: (text, values) => throughPool(db, text, values), aside: true, engaged: false }
