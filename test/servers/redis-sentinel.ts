@@ -21,7 +21,9 @@ const SENTINELS = 3
 const QUORUM = 2
 
 // Sentinels talk every 2 s, look every 10 s, and do nothing for 30 s after they stood still: too slow for tests.
-const HASTE = ['publish-period', 200, 'info-period', 500, 'tilt-period', 1_000]
+// Not too fast: a sentinel that has not heard of a fail-over makes the new master a replica again after four times
+// the period in which they talk, and the one that leads the fail-over itself looks at the new master once a second.
+const HASTE = ['publish-period', 500, 'info-period', 500, 'tilt-period', 1_000]
 
 export async function startSentinel(): Promise<RedisSentinelSet> {
   const all: RedisServer[] = []
