@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type { Lease } from '../../src/lease.ts'
 import type { Locks } from '../../src/locks.ts'
@@ -131,6 +132,19 @@ export class Told {
 
   get inTime(): boolean {
     return this.#at !== undefined && this.#at < this.#expiresAt
+  }
+}
+
+/**
+ * Renews leases during a fail-over, far more often than they need it, and once it is `over` until all that are held are
+ * renewed: a client may first have to notice who is the master now.
+ */
+export async function renewThrough(leases: readonly Lease[], over: () => boolean): Promise<void> {
+  for (;;) {
+    const last = over()
+    const renewed = await Promise.allSettled(leases.map((lease) => lease.extend()))
+    if (last && leases.every(({ held }, index) => !held || renewed[index]?.status === 'fulfilled')) return
+    await sleep(200)
   }
 }
 
