@@ -115,10 +115,11 @@ describe.each(everyClient)('$name: a server', (client) => {
     const locks = locksOn(storeOn(await client.open(server.url)), { lease: '900ms' })
     const key = `paused for ${client.name}`
     const lease = await locks.acquire(key)
-    const end = await endOf(key)
     let abortedAt = Infinity
     lease.signal.addEventListener('abort', () => (abortedAt = Date.now()))
     await server.command('client', 'pause', '4000', 'write')
+    // Not before: a renewal could still move it.
+    const end = await endOf(key)
     const error = await failureOf(locks.tryAcquire(`${key}, other`))
     expect(error).toMatchObject({
       code: 'STORE_UNAVAILABLE',
