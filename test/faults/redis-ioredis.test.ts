@@ -112,8 +112,10 @@ describe.each(drivers)('$name', (driver) => {
   it('a server that is silent fails a call after `commandTimeout`', async () => {
     const proxy = await tcpProxy(port)
     atEnd(() => proxy.close())
-    const client = new IoredisClient(driver.redis({ ...at, port: proxy.port, commandTimeout: 100 }))
-    await client.evalSha(SET.sha, ['key'], ['value'])
+    const redis = driver.redis({ ...at, port: proxy.port, commandTimeout: 100 })
+    const client = new IoredisClient(redis)
+    // Not by a call, which would have no more time for it.
+    await until('a connection', () => redis.status === 'ready')
     proxy.freeze()
     const calls = [
       client.evalSha(SET.sha, ['key'], ['value']),
