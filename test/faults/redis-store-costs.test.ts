@@ -132,12 +132,13 @@ describe.each(everyClient)('$name:', (client) => {
     await reset()
     await until('a round', () => renewed() === 20_000)
     const { wire } = await sent()
-    const slow = (await server.command('slowlog', 'get', 100)) as [number, number, number, string[]][]
-    const times = slow.filter(([, , , [name]]) => /evalsha/i.test(name ?? '')).map(([, , us]) => us / 1000)
     expect(wire.evalsha).toBeGreaterThanOrEqual(10)
     expect(wire.evalsha).toBeLessThanOrEqual(20)
-    // The quickest tells what the work takes; in the others a busy machine is counted, too.
-    expect(Math.min(...times)).toBeLessThan(8)
+    // The quickest tells what the work takes; in the others a busy machine is counted, too, perhaps for a whole round.
+    await until('a call of less than 8 ms', async () => {
+      const slow = (await server.command('slowlog', 'get', 100)) as [number, number, number, string[]][]
+      return slow.some(([, , us, [name]]) => /evalsha/i.test(name ?? '') && us < 8000)
+    })
     expect(leases.every(({ held }) => held)).toBe(true)
     await server.command('flushall')
   })
