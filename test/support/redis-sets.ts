@@ -144,7 +144,7 @@ export async function renewThrough(leases: readonly Lease[], over: () => boolean
     const last = over()
     const renewed = await Promise.allSettled(leases.map((lease) => lease.extend()))
     if (last && leases.every(({ held }, index) => !held || renewed[index]?.status === 'fulfilled')) return
-    await sleep(200)
+    await sleep(1000)
   }
 }
 
