@@ -13,7 +13,8 @@ export function embedded(): string {
     .filter((name) => name.endsWith('.lua'))
     .toSorted()
   const constants = files.map((name) => {
-    const text = readFileSync(new URL(name, FOLDER), 'utf8')
+    // Without the lines that are comments: nobody reads them on the server.
+    const text = readFileSync(new URL(name, FOLDER), 'utf8').replaceAll(/^ *--.*\n|^\n/gm, '')
     return `export const ${name.slice(0, -'.lua'.length)} = \`${text.replace(/[`\\]|\$(?=\{)/g, '\\$&')}\``
   })
   return (

@@ -74,13 +74,13 @@ function figuresOf(rounds: readonly Round[], own: boolean): Samples {
 }
 
 /** What this alone sends. */
-const PROBES = ['scan', 'hget']
+const PROBES = ['scan', 'getrange']
 
 /** Until each is in the list of those who wait. */
 async function untilAllWait(client: Redis, prefix: string): Promise<void> {
   const record = (await keysWith(client, prefix)).find((name) => name.endsWith(':turn')) ?? ''
   for (;;) {
-    const waiters = (await client.hget(record, 'waiters')) ?? ''
+    const { waiters = '' } = JSON.parse(await client.getrange(record, 0, -1)) as { waiters?: string }
     // Each has a space after it.
     if (waiters.split(' ').length > PROCESSES) return
     await setTimeout(20)

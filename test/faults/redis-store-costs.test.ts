@@ -12,13 +12,14 @@ import {
   proxyTo,
   storeOn,
   until,
+  waitersOf,
 } from '../support/redis-stage.ts'
 
 const server = await startRedis()
 atLast(() => server.stop())
 
 /** From inside scripts: they travel nowhere. */
-const INSIDE = ['time', 'hmget', 'hset', 'hdel', 'get', 'mget', 'mset', 'del', 'pexpire', 'pttl', 'publish']
+const INSIDE = ['time', 'get', 'mget', 'set', 'mset', 'del', 'pexpire', 'pttl', 'publish']
 const OURS = ['info', 'config|resetstat']
 
 /** What went over the wire since `reset`, and how many messages were published. */
@@ -101,10 +102,8 @@ describe.each(everyClient)('$name:', (client) => {
       [1, 2, 3].map(async () => locksOn(storeOn(await client.open(server.url)), { poll: { max: '30s' } })),
     )
     const lease = await locks?.acquire(key)
-    const listed = async (count: number): Promise<boolean> => {
-      const waiters = String(await server.command('hget', nameOf(key), 'waiters'))
-      return waiters.split(' ').length === count + 1
-    }
+    const listed = async (count: number): Promise<boolean> =>
+      (await waitersOf(server, nameOf(key))).length === count
     const turn = next?.acquire(key, { wait: '30s' })
     await until('the next', () => listed(1))
     const turn2 = last?.acquire(key, { wait: '30s' })

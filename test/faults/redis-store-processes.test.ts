@@ -7,11 +7,13 @@ import {
   everyClient,
   locksOn,
   nameOf,
+  recordOf,
   oneProcess,
   type RedisProcess,
   startProcesses,
   storeOn,
   until,
+  waitersOf,
 } from '../support/redis-stage.ts'
 
 const COUNT = 20
@@ -107,7 +109,7 @@ describe.each(everyClient)('a holder, $name:', ({ driver }) => {
     const token = await doomed.call<string>('acquire', key, { lease: leaseMs })
     const locks = locksOn(storeOn(server.url))
     const turn = locks.acquire(key, { wait: '30s' })
-    await until('the waiter', () => server.command('hget', nameOf(key), 'waiters'))
+    await until('the waiter', async () => (await waitersOf(server, nameOf(key))).length > 0)
     await doomed.end()
     const start = performance.now()
     const lease = await turn
@@ -129,6 +131,6 @@ describe.each(everyClient)('a holder, $name:', ({ driver }) => {
     expect(await late.call('release', key)).toBe(false)
     await next.extend()
     expect(next.held).toBe(true)
-    expect(await server.command('hget', nameOf(key), 'grant')).toBe(String(next.token / 1024n))
+    expect(await recordOf(server, nameOf(key))).toMatchObject({ grant: Number(next.token / 1024n) })
   })
 })

@@ -10,6 +10,7 @@ import {
   failureOf,
   locksOn,
   nameOf,
+  recordOf,
   storeOn,
   until,
 } from '../support/redis-stage.ts'
@@ -41,7 +42,7 @@ describe.each(everyClient)('$name: with `replicas: 1`', (client) => {
     const locks = locksOn(storeOn(await client.open(server.url), { replicas: 1 }), { lease: '600ms' })
     const key = `there of ${client.name}`
     const lease = await locks.acquire(key)
-    expect(await replica.command('hget', nameOf(key), 'grant')).toBe(String(lease.token / 1024n))
+    expect(await recordOf(replica, nameOf(key))).toMatchObject({ grant: Number(lease.token / 1024n) })
     await until('renewals', () => locks.stats().renewals > 2)
     expect(await lease.release()).toBe(true)
     expect((await locks.acquire(key)).token).toBeGreaterThan(lease.token)

@@ -11,6 +11,7 @@ import {
   nameOf,
   storeOn,
   until,
+  waitersOf,
 } from '../support/redis-stage.ts'
 
 const server = await startRedis()
@@ -46,10 +47,7 @@ async function doAll(client: ClientKind, url: string): Promise<{ failures: numbe
   const listed = (count: number): Promise<void> =>
     until(
       `${count} on the list`,
-      async () => {
-        const waiters = String(await server.command('hget', nameOf(key), 'waiters'))
-        return waiters.split(' ').length === count + 1
-      },
+      async () => (await waitersOf(server, nameOf(key))).length === count,
       2000,
     ).catch(() => undefined)
   const lease = await locks.acquire(key, { rotateToken: '100ms' })

@@ -9,20 +9,15 @@ import {
   nameOf,
   oneProcess,
   proxyTo,
-  recordOf,
   storeOn,
   until,
+  waitersOf,
 } from '../support/redis-stage.ts'
 
 const server = await startRedis()
 atLast(() => server.stop())
 /** No poll of core is as fast in these tests. */
 const PUSHED_MS = 300
-
-async function waitersOf(key: string): Promise<string[]> {
-  const { waiters = '' } = await recordOf(server, nameOf(key))
-  return waiters.split(' ').filter(Boolean)
-}
 
 /** Ids of the connections that listen. */
 async function listeners(): Promise<string[]> {
@@ -55,7 +50,7 @@ async function handOver(waiters: Locks, key: string): Promise<number> {
   const times: number[] = []
   for (let i = 0; i < 5; i += 1) {
     const { free } = await holdAndWait(waiters, key)
-    await until('a name on the list', async () => (await waitersOf(key)).length === 1)
+    await until('a name on the list', async () => (await waitersOf(server, nameOf(key))).length === 1)
     times.push(await free())
   }
   return times.sort((a, b) => a - b)[2] ?? Infinity
@@ -106,12 +101,12 @@ describe.each(everyClient)('$name: who waits', (client) => {
     const controller = new AbortController()
     const wait = what === 'time' ? '700ms' : '30s'
     const turn = failureOf(locks.acquire(key, { wait, signal: controller.signal }))
-    await until('its name on the list', async () => (await waitersOf(key)).length === 1)
+    await until('its name on the list', async () => (await waitersOf(server, nameOf(key))).length === 1)
     if (what === 'patience') controller.abort()
     expect(await turn).toMatchObject({
       code: what === 'time' ? 'LOCK_ACQUIRE_TIMEOUT' : 'LOCK_ABORTED',
     })
-    await until('an empty list', async () => (await waitersOf(key)).length === 0)
+    await until('an empty list', async () => (await waitersOf(server, nameOf(key))).length === 0)
     expect(await lease.release()).toBe(true)
     expect(await server.command('exists', nameOf(key))).toBe(0)
   })
@@ -121,10 +116,10 @@ describe.each(everyClient)('$name: who waits', (client) => {
     const [holders, locks] = [locksOn(storeOn(server.url)), locksOn(storeOn(await client.open(server.url)))]
     const lease = await holders.acquire(key)
     const turn = failureOf(locks.acquire(key, { wait: '30s' }))
-    await until('its name on the list', async () => (await waitersOf(key)).length === 1)
+    await until('its name on the list', async () => (await waitersOf(server, nameOf(key))).length === 1)
     await locks.close()
     expect(await turn).toMatchObject({ code: 'CLOSED' })
-    expect(await waitersOf(key)).toEqual([])
+    expect(await waitersOf(server, nameOf(key))).toEqual([])
     await lease.release()
     await holders.close()
     expect(await server.command('exists', nameOf(key))).toBe(0)
@@ -142,9 +137,9 @@ describe('who waits', () => {
     ]
     const lease = await holders.acquire('left')
     void doomed.call('acquire', 'left', { wait: '30s' }).catch(() => {})
-    await until('the first', async () => (await waitersOf('left')).length === 1)
+    await until('the first', async () => (await waitersOf(server, nameOf('left'))).length === 1)
     const turn = locks.acquire('left', { wait: '30s' })
-    await until('the second', async () => (await waitersOf('left')).length === 2)
+    await until('the second', async () => (await waitersOf(server, nameOf('left'))).length === 2)
     await doomed.end()
     const start = performance.now()
     await lease.release()
@@ -165,7 +160,7 @@ describe('who waits', () => {
         inside -= 1
       }),
     )
-    await until('all on the list', async () => (await waitersOf('queue')).length === 30)
+    await until('all on the list', async () => (await waitersOf(server, nameOf('queue'))).length === 30)
     const calls = (): number => all.reduce((sum, locks) => sum + locks.stats().storeCalls, 0)
     const before = calls()
     const start = performance.now()
@@ -182,7 +177,7 @@ describe('who waits', () => {
     const holders = locksOn(storeOn(server.url))
     const lease = await holders.acquire('crowd')
     const turns = all.map((locks) => locks.using('crowd', { wait: '50s' }, () => undefined))
-    await until('a full list', async () => (await waitersOf('crowd')).length === 100)
+    await until('a full list', async () => (await waitersOf(server, nameOf('crowd'))).length === 100)
     await lease.release()
     await Promise.all(turns)
     await Promise.all([...all, holders].map((locks) => locks.close()))
@@ -197,7 +192,7 @@ describe('who waits', () => {
     const lease = await holders.acquire('endless')
     await server.command('persist', nameOf('endless'))
     const turn = locks.acquire('endless', { wait: '30s' })
-    await until('its name on the list', async () => (await waitersOf('endless')).length === 1)
+    await until('its name on the list', async () => (await waitersOf(server, nameOf('endless'))).length === 1)
     const before = locks.stats().storeCalls
     await new Promise((resolve) => setTimeout(resolve, 1000))
     expect(locks.stats().storeCalls - before).toBeLessThan(5)

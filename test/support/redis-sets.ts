@@ -162,7 +162,7 @@ export function keysIn(bucket: string, count: number): string[] {
  * is ready, and at replicas.
  */
 export const LEAST_CLUSTER_RIGHTS: string =
-  'resetkeys resetchannels -@all ~holdfast:* &holdfast:* +evalsha +eval +time +hmget +hset +hdel +del +get +mget +mset ' +
+  'resetkeys resetchannels -@all ~holdfast:* &holdfast:* +evalsha +eval +time +get +mget +set +mset +del ' +
   '+pexpire +pttl +spublish +ssubscribe +sunsubscribe +ping +scan +cluster|slots +asking +client|setname ' +
   '+wait ' +
   '+cluster|info +info +readonly'

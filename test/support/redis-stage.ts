@@ -18,7 +18,7 @@ export { atEnd, atLast, failureOf, locksOn, proxyTo, until } from './stage.ts'
  */
 export const LEAST_RIGHTS: readonly string[] = [
   'resetkeys resetchannels -@all ~holdfast:* &holdfast:*',
-  '+evalsha +eval +time +hmget +hset +hdel +del +get +mget +mset +pexpire +pttl +scan',
+  '+evalsha +eval +time +get +mget +set +mset +del +pexpire +pttl +scan',
   '+publish +subscribe +unsubscribe +ping',
   '+info +client|setname',
 ].flatMap((line) => line.split(' '))
@@ -91,10 +91,17 @@ export async function callsOf(server: Pick<RedisServer, 'command'>): Promise<Rec
   return Object.fromEntries(calls.map(([, name, count]) => [name, Number(count)]))
 }
 
-/** The record of a key as it stands on the server. */
+/** The record of a key as it stands on the server; without anything if there is none. */
 export async function recordOf(
   server: Pick<RedisServer, 'command'>,
   name: string,
-): Promise<Record<string, string>> {
-  return (await server.command('hgetall', name)) as Record<string, string>
+): Promise<Record<string, unknown>> {
+  const text = (await server.command('get', name)) as string | null
+  return JSON.parse(text ?? '{}') as Record<string, unknown>
+}
+
+/** The processes that wait for a key, the next one first. */
+export async function waitersOf(server: Pick<RedisServer, 'command'>, name: string): Promise<string[]> {
+  const { waiters = '' } = await recordOf(server, name)
+  return String(waiters).split(' ').slice(0, -1)
 }

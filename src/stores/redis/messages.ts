@@ -49,16 +49,9 @@ export function askMessage(
   const kindOf = (holder: Holder, leaseMs: number, waiting: boolean): string => {
     const known = kinds.get(holder) ?? new Map<number, string>()
     const sign = waiting ? -leaseMs : leaseMs
-    const kind = known.get(sign) ?? String(kindArgs.length / 5 + 1)
+    const kind = known.get(sign) ?? String(kindArgs.length / 3 + 1)
     if (!known.has(sign)) {
-      const { service, instance, context } = holder
-      kindArgs.push(
-        String(leaseMs),
-        waiting ? '1' : '0',
-        service,
-        instance,
-        context === null ? '' : `=${context}`,
-      )
+      kindArgs.push(String(leaseMs), waiting ? '1' : '0', restOf(holder, leaseMs))
       kinds.set(holder, known.set(sign, kind))
     }
     return kind
@@ -67,18 +60,29 @@ export function askMessage(
   const each: string[] = []
   for (const { key, owner, leaseMs, holder } of asks) {
     keys.push(names.record(key))
-    each.push(owner, kindOf(holder, Math.ceil(leaseMs), waits(key)), fences.numberOf(key))
+    each.push(beginningOf(owner), kindOf(holder, Math.ceil(leaseMs), waits(key)), fences.numberOf(key))
   }
   return {
     keys: [...keys, ...fences.names(names)],
-    args: [waiter, String(kindArgs.length / 5), ...kindArgs, ...each],
+    args: [waiter, String(kindArgs.length / 3), ...kindArgs, ...each],
   }
+}
+
+/** A record from its lease on, without its end. */
+function restOf({ service, instance, context }: Holder, lease: number): string {
+  const text = JSON.stringify({ lease, service, instance, ...(context === null ? {} : { context }) })
+  return `,${text.slice(1, -1)}`
+}
+
+/** How a record of this owner begins. */
+export function beginningOf(owner: string): string {
+  return `{"owner":${JSON.stringify(owner)}`
 }
 
 export function renewalMessage(names: Names, renewals: readonly Renewal[]): Message {
   const fences = new Fences()
   const args = renewals.flatMap(({ key, owner, leaseMs, rotate, raiseTo = 0 }) => [
-    owner,
+    beginningOf(owner),
     String(Math.ceil(leaseMs)),
     rotate || raiseTo > 0 ? fences.numberOf(key) : '0',
     String(raiseTo),
@@ -89,13 +93,10 @@ export function renewalMessage(names: Names, renewals: readonly Renewal[]): Mess
 export function answerOf(reply: unknown): Answer | Fault {
   if (typeof reply === 'string' && Number.isNaN(Number(reply))) return { error: wrongRecord(reply) }
   if (!Array.isArray(reply)) return { granted: true, grant: Number(reply), previous: null }
-  const [leftMs, service, instance, context] = reply as readonly unknown[]
-  return {
-    granted: false,
-    // Below 0, somebody has taken its expiry off.
-    retryInMs: Number(leftMs) < 0 ? ENDLESS_MS : Number(leftMs),
-    holder: { service: String(service), instance: String(instance), context: textOrNull(context) },
-  }
+  const [leftMs, text] = reply as readonly unknown[]
+  const { holder } = fieldsOf(text)
+  // Below 0, somebody has taken its expiry off.
+  return { granted: false, retryInMs: Number(leftMs) < 0 ? ENDLESS_MS : Number(leftMs), holder }
 }
 
 export function renewalAnswerOf(reply: unknown): RenewalAnswer | Fault {
@@ -112,21 +113,30 @@ export function releaseAnswerOf(reply: unknown): ReleaseAnswer | Fault {
 /** Null where nobody holds the key. */
 export function recordOf(key: string, reply: unknown): LockRecord | null {
   if (!Array.isArray(reply)) return null
-  const [leftMs, , grant, service, instance, context, since, lease, wanted, waiters] =
-    reply as readonly unknown[]
+  const [leftMs, text] = reply as readonly unknown[]
+  const { holder, fields } = fieldsOf(text)
   return {
     key,
-    grant: Number(grant),
-    holder: { service: String(service), instance: String(instance), context: textOrNull(context) },
-    since: Number(since),
-    leaseMs: Number(lease),
+    grant: Number(fields['grant']),
+    holder,
+    since: Number(fields['since']),
+    leaseMs: Number(fields['lease']),
     remainingMs: Math.max(0, Number(leftMs)),
-    wanted: Boolean(wanted) || Boolean(waiters),
+    wanted: fields['wanted'] === true || Boolean(fields['waiters']),
   }
 }
 
-function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null
+function fieldsOf(text: unknown): { readonly holder: Holder; readonly fields: Record<string, unknown> } {
+  const fields = JSON.parse(String(text)) as Record<string, unknown>
+  const { service, instance, context = null } = fields
+  return {
+    holder: {
+      service: String(service),
+      instance: String(instance),
+      context: typeof context === 'string' ? context : null,
+    },
+    fields,
+  }
 }
 
 function wrongRecord(message: unknown): Error {

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import type { RedisClient, Script } from './client.ts'
 import * as lua from './lua.ts'
 
-export const ACQUIRE: Script = script(lua.waiters, lua.grants, lua.acquire)
-export const RENEW: Script = script(lua.grants, lua.renew)
-export const RELEASE: Script = script(lua.waiters, lua.release)
-export const EVICT: Script = script(lua.waiters, lua.evict)
-export const READ: Script = script(lua.read)
-export const ENLIST: Script = script(lua.waiters, lua.enlist)
-export const DISMISS: Script = script(lua.waiters, lua.dismiss)
-export const PASS: Script = script(lua.waiters, lua.pass)
+export const ACQUIRE: Script = script(lua.records, lua.waiters, lua.grants, lua.acquire)
+export const RENEW: Script = script(lua.records, lua.grants, lua.renew)
+export const RELEASE: Script = script(lua.records, lua.waiters, lua.release)
+export const EVICT: Script = script(lua.records, lua.waiters, lua.evict)
+export const READ: Script = script(lua.records, lua.read)
+export const ENLIST: Script = script(lua.records, lua.waiters, lua.enlist)
+export const DISMISS: Script = script(lua.records, lua.waiters, lua.dismiss)
+export const PASS: Script = script(lua.records, lua.waiters, lua.pass)
 
 function script(...parts: readonly string[]): Script {
   const text = parts.join('\n')

@@ -20,6 +20,7 @@ import { BucketHearing } from './hearing.ts'
 import {
   answerOf,
   askMessage,
+  beginningOf,
   type Message,
   recordOf,
   releaseAnswerOf,
@@ -119,7 +120,7 @@ export class RedisStore implements Store {
 
   release(claims: readonly Claim[]): Promise<readonly (ReleaseAnswer | Fault)[]> {
     return this.#batch(claims, async (group) => {
-      const owners = group.map(({ owner }) => owner)
+      const owners = group.map(({ owner }) => beginningOf(owner))
       const keys = this.#records(group.map(({ key }) => key))
       const replies = (await this.#run(RELEASE, keys, [...this.#waking, ...owners])) as unknown[]
       return replies.map(releaseAnswerOf)

@@ -3,77 +3,78 @@
 -- KEYS    the record of each ask, then the fences of their buckets
 -- ARGV 1  the id of the process that asks
 -- ARGV 2  how many kinds of asks there are
--- ARGV …  for each kind its lease in ms, 1 if it waits, service, instance, and '=' with its context, or ''
--- ARGV …  for each ask its owner, which kind it is, and which of the fences it goes by, from 1
--- reply   for each ask its grant number; or { ms left, service, instance, context } of who holds the key; or, as text,
---         what is wrong with the record
+-- ARGV …  for each kind its lease in ms, 1 if it waits, and from its lease on what goes into a record
+-- ARGV …  for each ask how a record of its owner begins, which kind it is, and which of the fences it goes by, from 1
+-- reply   for each ask its grant number; or { ms left, the record } of who holds the key; or, as text, what is wrong
+--         with the record
 --
--- A record that is of another type is somebody else's: its ask fails, and no other. So does one whose fence is not to be
+-- A record that is something else is somebody else's: its ask fails, and no other. So does one whose fence is not to be
 -- relied on. Arguments are plain texts: reading them as JSON took a quarter of the time.
 
 local waiter = ARGV[1]
 local kinds = {}
+local first = 3
 for kind = 1, tonumber(ARGV[2]) do
-  local at = 5 * kind - 2
-  local context = ARGV[at + 4]
-  kinds[kind] = {
-    lease = tonumber(ARGV[at]),
-    waits = ARGV[at + 1] == '1',
-    service = ARGV[at + 2],
-    instance = ARGV[at + 3],
-    context = context ~= '' and string.sub(context, 2),
-  }
+  kinds[tostring(kind)] = { lease = ARGV[first], waits = ARGV[first + 1] == '1', rest = ARGV[first + 2] }
+  first = first + 3
 end
 
-local first = 5 * #kinds + 3
 local count = (#ARGV - first + 1) / 3
-local since = string.format('%.0f', math.floor(now / 1000))
+local since = ',"since":' .. format('%.0f', math.floor(now / 1000))
 local reply = {}
 
-local function take(record, ask, owner, grant, waiters)
-  if waiters then redis.call('HSET', record, 'waiters', left(waiters, waiter)) end
-  redis.call(
-    'HSET', record, 'owner', owner, 'grant', string.format('%.0f', grant), 'since', since, 'lease', ask.lease,
-    'service', ask.service, 'instance', ask.instance
-  )
-  if ask.context then redis.call('HSET', record, 'context', ask.context) end
-  local done = redis.pcall('PEXPIRE', record, ask.lease)
-  if type(done) ~= 'table' then return grant end
-  -- Without the right to do this, the key would be held for ever.
-  redis.call('DEL', record)
-  return done.err
+-- Most of a batch have the same, the time.
+local shown = {}
+local function show(grant)
+  local text = shown[grant] or ',"grant":' .. format('%.0f', grant) .. since
+  shown[grant] = text
+  return text
 end
 
-local records, grants = {}, {}
+-- Record and time to live are one: with the right to write but not to end it, a key would be held for ever.
+local function take(record, ask, owner, grant, text)
+  local new = owner .. show(grant) .. ask.rest
+  local done
+  if text then
+    local _, waiters = wish_in(text)
+    local others = left(waiters, waiter)
+    if others ~= '' then new = new .. ',"waiters":"' .. others .. '"' end
+    done = pcall('SET', record, new .. '}', 'PX', ask.lease)
+  else
+    done = pcall('SET', record, new .. '}', 'PX', ask.lease, 'NX')
+  end
+  -- Something is there that MGET has not told of.
+  return done and (done.err or grant) or problem(record, false)
+end
+
+local texts, grants = read(count), {}
 if count > 0 then read_fences(count + 1) end
 for i = 1, count do
-  records[i] = redis.pcall('HMGET', KEYS[i], 'owner', 'grant', 'waiters')
-  if records[i].err then
-    reply[i] = records[i].err
-  elseif not records[i][1] then
+  local text = texts[i]
+  if text then reply[i] = problem(KEYS[i], text) end
+  if not reply[i] and not (text and is_held(text)) then
     grants[i], reply[i] = next_grant(tonumber(ARGV[first + 3 * i - 1]), 0)
   end
 end
 local fault = keep_fences()
 
 for i = 1, count do
-  local record, held = KEYS[i], records[i]
+  local record, text = KEYS[i], texts[i]
   local at = first + 3 * (i - 1)
-  local owner, ask = ARGV[at], kinds[tonumber(ARGV[at + 1])]
+  local owner, ask = ARGV[at], kinds[ARGV[at + 1]]
   if grants[i] then
-    reply[i] = fault or take(record, ask, owner, grants[i], held[3])
-  elseif not reply[i] and held[1] == owner then
-    if redis.call('PTTL', record) < ask.lease then
-      redis.call('PEXPIRE', record, ask.lease)
-      redis.call('HSET', record, 'lease', ask.lease)
+    reply[i] = fault or take(record, ask, owner, grants[i], text)
+  elseif not reply[i] and is_of(text, owner) then
+    if call('PTTL', record) < tonumber(ask.lease) then
+      -- First: a server that is out of memory allows it, and then what follows.
+      call('PEXPIRE', record, ask.lease)
+      call('SET', record, with_lease(text, ask.lease), 'KEEPTTL')
     end
-    reply[i] = held[2]
+    reply[i] = (numbers_in(text))
   elseif not reply[i] then
-    -- A help, not a condition: a server that is out of memory refuses it.
-    redis.pcall('HSET', record, 'wanted', 1)
-    if ask.waits then redis.pcall('HSET', record, 'waiters', joined(held[3] or '', waiter)) end
-    local holder = redis.call('HMGET', record, 'service', 'instance', 'context')
-    reply[i] = { redis.call('PTTL', record), holder[1], holder[2], holder[3] }
+    local _, waiters = wish_in(text)
+    wish(record, text, true, ask.waits and joined(waiters, waiter) or waiters)
+    reply[i] = { call('PTTL', record), text }
   end
 end
 

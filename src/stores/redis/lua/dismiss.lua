@@ -3,13 +3,16 @@
 -- KEYS    the records
 -- ARGV 1  the id of the process
 
-for _, record in ipairs(KEYS) do
-  local held = redis.pcall('HMGET', record, 'owner', 'waiters')
-  if not held.err and held[2] then
-    local waiters = left(held[2], ARGV[1])
-    if held[1] then
-      redis.call('HSET', record, 'waiters', waiters)
-    else
+local texts = read(#KEYS)
+
+for i, record in ipairs(KEYS) do
+  local text = texts[i]
+  if text and not problem(record, text) then
+    local wanted, before = wish_in(text)
+    local waiters = left(before, ARGV[1])
+    if is_held(text) then
+      wish(record, text, wanted, waiters)
+    elseif waiters ~= before then
       keep(record, waiters)
     end
   end

@@ -4,15 +4,16 @@
 -- ARGV 1  the id of the process, or '' to look only
 -- reply   for each 1 if somebody holds the key, else 0
 
-local reply = {}
+local texts, reply = read(#KEYS), {}
 
 for i, record in ipairs(KEYS) do
-  local held = redis.pcall('HMGET', record, 'owner', 'waiters')
-  if held.err or not held[1] then
+  local text = texts[i]
+  if not text or not is_held(text) then
     reply[i] = 0
   else
     if ARGV[1] ~= '' then
-      redis.call('HSET', record, 'wanted', 1, 'waiters', joined(held[2] or '', ARGV[1]))
+      local _, waiters = wish_in(text)
+      wish(record, text, true, joined(waiters, ARGV[1]))
     end
     reply[i] = 1
   end

@@ -6,12 +6,13 @@
 -- ARGV 3  the length of what comes before the key in the record's name
 -- reply   what was there, as in read.lua, or false if nothing was done
 
-local held = redis.call('HMGET', KEYS[1], 'owner', 'grant', 'service', 'instance', 'context', 'since', 'lease', 'wanted', 'waiters')
-if not held[1] or held[2] ~= ARGV[1] then return false end
-local reply = { redis.call('PTTL', KEYS[1]), unpack(held, 1, 9) }
-if held[9] and held[9] ~= '' then
-  wake(KEYS[1], held[9], ARGV[2], tonumber(ARGV[3]))
+local text = call('GET', KEYS[1])
+if not text or not is_held(text) or numbers_in(text) ~= tonumber(ARGV[1]) then return false end
+local reply = { call('PTTL', KEYS[1]), text }
+local _, waiters = wish_in(text)
+if waiters ~= '' then
+  wake(KEYS[1], waiters, ARGV[2], tonumber(ARGV[3]))
 else
-  redis.call('DEL', KEYS[1])
+  call('DEL', KEYS[1])
 end
 return reply

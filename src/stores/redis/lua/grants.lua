@@ -4,7 +4,7 @@
 -- after FLUSHALL, a lost fail-over and a clock that was put back. It stays below 2^53, which a Lua number holds exactly;
 -- written it must be by '%.0f', as the usual way keeps 14 digits only. A script sees one and the same time throughout.
 
-local time = redis.call('TIME')
+local time = call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
 -- By the number of a fence: the last number of its bucket, what is wrong with it, whether it has risen.
@@ -14,15 +14,15 @@ local fences_from
 -- All at once: each call of the server costs more than what it does. The fences are KEYS from `from` on.
 local function read_fences(from)
   fences_from = from
-  local kept = redis.call('MGET', unpack(KEYS, from))
+  local kept = call('MGET', unpack(KEYS, from))
   for number = 1, #kept do
     local text = kept[number]
     if not text then
       -- MGET does not tell what is missing from what is of another type, and MSET would replace it.
-      local alone = redis.pcall('GET', KEYS[from + number - 1])
+      local alone = pcall('GET', KEYS[from + number - 1])
       if type(alone) == 'table' then wrong[number] = alone.err end
     end
-    local grant = text and string.match(text, '^%d+$') and tonumber(text) or (text and math.huge or 0)
+    local grant = text and match(text, '^%d+$') and tonumber(text) or (text and math.huge or 0)
     last[number] = grant
     if grant >= 2 ^ 53 - 1 then wrong[number] = 'WRONGTYPE ' .. KEYS[from + number - 1] .. ' holds no grant number' end
   end
@@ -51,7 +51,7 @@ local function keep_fences()
   local fences = {}
   for number in pairs(risen) do
     fences[#fences + 1] = KEYS[fences_from + number - 1]
-    fences[#fences + 1] = string.format('%.0f', last[number])
+    fences[#fences + 1] = format('%.0f', last[number])
   end
-  return #fences > 0 and redis.pcall('MSET', unpack(fences)).err or nil
+  return #fences > 0 and pcall('MSET', unpack(fences)).err or nil
 end

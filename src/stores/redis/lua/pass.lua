@@ -5,11 +5,14 @@
 -- ARGV 2  PUBLISH or SPUBLISH
 -- ARGV 3  the length of what comes before the key in the record's name
 
-local held = redis.call('HMGET', KEYS[1], 'owner', 'waiters')
-local waiters = joined(held[2] or '', ARGV[1])
-if held[1] then
-  redis.call('HSET', KEYS[1], 'waiters', waiters)
-elseif held[2] and held[2] ~= '' then
+local text = call('GET', KEYS[1])
+if text and problem(KEYS[1], text) then return end
+local wanted, before = false, ''
+if text then wanted, before = wish_in(text) end
+local waiters = joined(before, ARGV[1])
+if text and is_held(text) then
+  wish(KEYS[1], text, wanted, waiters)
+elseif before ~= '' then
   wake(KEYS[1], waiters, ARGV[2], tonumber(ARGV[3]))
 else
   keep(KEYS[1], waiters)

@@ -1,18 +1,13 @@
 -- Reads records.
 --
 -- KEYS    the records
--- reply   for each { ms left, owner, grant, service, instance, context, since, lease, wanted, waiters }, or false if
---         nobody holds it or it is no record
+-- reply   for each { ms left, the record }, or false if nobody holds it or it is no record
 
-local reply = {}
+local texts, reply = read(#KEYS), {}
 
 for i, record in ipairs(KEYS) do
-  local held = redis.pcall('HMGET', record, 'owner', 'grant', 'service', 'instance', 'context', 'since', 'lease', 'wanted', 'waiters')
-  if held.err or not held[1] then
-    reply[i] = false
-  else
-    reply[i] = { redis.call('PTTL', record), unpack(held, 1, 9) }
-  end
+  local text = texts[i]
+  reply[i] = text and is_held(text) and { call('PTTL', record), text } or false
 end
 
 return reply

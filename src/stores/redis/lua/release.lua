@@ -3,28 +3,27 @@
 -- KEYS    the record of each claim
 -- ARGV 1  PUBLISH or SPUBLISH
 -- ARGV 2  the length of what comes before the key in a record's name
--- ARGV …  the owner of each claim
+-- ARGV …  how a record of the owner begins, of each claim
 -- reply   for each 0 if it was not this owner's, 1 if it was, 2 if others want it besides; or, as text, what is wrong
 --         with the record
 
-local reply = {}
+local count = #ARGV - 2
+local texts, reply, free = read(count), {}, {}
 
-for i = 1, #ARGV - 2 do
-  local record = KEYS[i]
-  local held = redis.pcall('HMGET', record, 'owner', 'wanted', 'waiters')
-  if held.err then
-    reply[i] = held.err
-  elseif held[1] ~= ARGV[i + 2] then
-    reply[i] = 0
+for i = 1, count do
+  local text = texts[i]
+  if not text or not is_of(text, ARGV[i + 2]) then
+    reply[i] = problem(KEYS[i], text) or 0
   else
-    local waiters = held[3] or ''
+    local wanted, waiters = wish_in(text)
     if waiters == '' then
-      redis.call('DEL', record)
+      free[#free + 1] = KEYS[i]
     else
-      wake(record, waiters, ARGV[1], tonumber(ARGV[2]))
+      wake(KEYS[i], waiters, ARGV[1], tonumber(ARGV[2]))
     end
-    reply[i] = (held[2] or waiters ~= '') and 2 or 1
+    reply[i] = (wanted or waiters ~= '') and 2 or 1
   end
 end
 
+remove(free)
 return reply

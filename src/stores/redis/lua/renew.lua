@@ -1,50 +1,51 @@
 -- Prolongs leases of those who still have them, and never shortens one.
 --
 -- KEYS    the record of each renewal, then the fences of the buckets of those whose number is to change
--- ARGV    for each renewal its owner, its lease in ms, which of the fences if its number is to change, else 0, and what
---         to raise it to, or 0 to take the next
+-- ARGV    for each renewal how a record of its owner begins, its lease in ms, which of the fences if its number is to
+--         change, else 0, and what to raise it to, or 0 to take the next
 -- reply   for each the grant number, or 0 if it is not this owner's any more; or, as text, what is wrong with the record
 
-local count = #ARGV / 4
-local rotated, reply = {}, {}
+local count = math.floor(#ARGV / 4)
+local texts, raised, reply = read(count), {}, {}
 if #KEYS > count then read_fences(count + 1) end
 
 for i = 1, count do
-  local record = KEYS[i]
+  local record, text = KEYS[i], texts[i]
   local at = 4 * i - 3
-  local lease, fence, goal = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
-  local held = redis.pcall('HMGET', record, 'owner', 'grant', 'lease')
-  if held.err then
-    reply[i] = held.err
-  elseif held[1] ~= ARGV[at] then
-    reply[i] = 0
+  if not text or not is_of(text, ARGV[at]) then
+    reply[i] = problem(record, text) or 0
   else
-    local before = tonumber(held[3]) or 0
+    local grant, before = numbers_in(text)
+    local lease = tonumber(ARGV[at + 1])
     -- What is left is at most what the record says: so it says what was given last, not what was asked for. First: a server
     -- that is out of memory allows it, and then what follows.
-    if lease >= before or redis.call('PTTL', record) < lease then
-      redis.call('PEXPIRE', record, lease)
-      if lease ~= before then redis.call('HSET', record, 'lease', lease) end
-    end
-    reply[i] = tonumber(held[2]) or 0
-    if fence > 0 and (goal == 0 or goal > reply[i]) then
-      local grant, fault
-      if goal > 0 then
-        grant, fault = exact_grant(fence, goal)
-      else
-        grant, fault = next_grant(fence, reply[i] + 1)
+    if lease >= before or call('PTTL', record) < lease then
+      call('PEXPIRE', record, ARGV[at + 1])
+      if lease ~= before then
+        texts[i] = with_lease(text, ARGV[at + 1])
+        call('SET', record, texts[i], 'KEEPTTL')
       end
-      rotated[i], reply[i] = grant, fault or grant
+    end
+    reply[i] = grant
+    local fence, goal = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+    if fence > 0 and (goal == 0 or goal > grant) then
+      local fault
+      if goal > 0 then
+        raised[i], fault = exact_grant(fence, goal)
+      else
+        raised[i], fault = next_grant(fence, grant + 1)
+      end
+      reply[i] = fault or raised[i]
     end
   end
 end
 
 local fault = keep_fences()
-for i, grant in pairs(rotated) do
+for i, grant in pairs(raised) do
   if fault then
     reply[i] = fault
   else
-    redis.call('HSET', KEYS[i], 'grant', string.format('%.0f', grant))
+    call('SET', KEYS[i], with_grant(texts[i], grant), 'KEEPTTL')
   end
 end
 

@@ -9,25 +9,40 @@ local MOST = 100
 local OUTLIVES_MS = 10000
 
 local function joined(waiters, id)
-  if id == '' or string.find(' ' .. waiters, ' ' .. id .. ' ', 1, true) then return waiters end
+  if id == '' or find(' ' .. waiters, ' ' .. id .. ' ', 1, true) then return waiters end
   local _, count = string.gsub(waiters, ' ', '')
   if count >= MOST then return waiters end
   return waiters .. id .. ' '
 end
 
 local function left(waiters, id)
-  local from, to = string.find(' ' .. waiters, ' ' .. id .. ' ', 1, true)
+  local from, to = find(' ' .. waiters, ' ' .. id .. ' ', 1, true)
   if not from then return waiters end
-  return string.sub(waiters, 1, from - 1) .. string.sub(waiters, to)
+  return sub(waiters, 1, from - 1) .. sub(waiters, to)
+end
+
+-- Whether somebody wants it, the list of those that wait, and where both begin: after the record proper.
+local function wish_in(text)
+  local from = find(text, ',"wa', 1, true)
+  if not from then return false, match(text, '^{"waiters":"([^"]*)"}$') or '', #text end
+  return sub(text, from, from + 9) == ',"wanted":', match(text, '"waiters":"([^"]*)"}$', from) or '', from
+end
+
+-- Writes what is wanted of a record that is held, if that is to change, and leaves it the time it had.
+local function wish(record, text, wanted, waiters)
+  local was, before, from = wish_in(text)
+  if was == wanted and before == waiters then return end
+  local tail = waiters ~= '' and ',"waiters":"' .. waiters .. '"}' or '}'
+  -- A help, not a condition: a server that is out of memory refuses it.
+  pcall('SET', record, sub(text, 1, from - 1) .. (wanted and ',"wanted":true' or '') .. tail, 'KEEPTTL')
 end
 
 -- Of a record that nobody holds.
 local function keep(record, waiters)
   if waiters == '' then
-    redis.call('DEL', record)
+    call('DEL', record)
   else
-    redis.call('HSET', record, 'waiters', waiters)
-    redis.call('PEXPIRE', record, OUTLIVES_MS)
+    call('SET', record, '{"waiters":"' .. waiters .. '"}', 'PX', OUTLIVES_MS)
   end
 end
 
@@ -36,10 +51,7 @@ end
 --
 -- No record is deleted and then written anew: on a cluster whose slot is on its way, what is missing is elsewhere.
 local function wake(record, waiters, publish, base)
-  local id, others = string.match(waiters, '^(%S+) (.*)')
-  if others ~= '' then
-    redis.call('HDEL', record, 'owner', 'grant', 'since', 'lease', 'service', 'instance', 'context', 'wanted')
-  end
+  local id, others = match(waiters, '^(%S+) (.*)')
   keep(record, others)
-  redis.call(publish, string.sub(record, 1, base) .. 'freed:' .. id, string.sub(record, base + 1))
+  call(publish, sub(record, 1, base) .. 'freed:' .. id, sub(record, base + 1))
 end
