@@ -2,6 +2,7 @@ import type { StoreLoader } from './connection.ts'
 import { LockError } from './errors.ts'
 import type { Store } from './store.ts'
 import { memoryStore } from './stores/memory.ts'
+import { checkMongoUrl } from './stores/mongo/url.ts'
 import { checkUrl } from './stores/postgres/url.ts'
 import { checkRedisUrl } from './stores/redis/url.ts'
 import { locate } from './stores/sqlite/location.ts'
@@ -23,6 +24,13 @@ function redis(scheme: string): Scheme {
   return {
     check: (rest) => checkRedisUrl(`${scheme}:${rest}`, 'createLocks'),
     load: async (rest) => (await import('./stores/redis/index.ts')).redisStore(`${scheme}:${rest}`),
+  }
+}
+
+function mongo(scheme: string): Scheme {
+  return {
+    check: (rest) => checkMongoUrl(`${scheme}:${rest}`, 'createLocks'),
+    load: async (rest) => (await import('./stores/mongo/index.ts')).mongoStore(`${scheme}:${rest}`),
   }
 }
 
@@ -48,6 +56,8 @@ const SCHEMES: Record<string, Scheme> = {
   postgres,
   postgresql: postgres,
   ...Object.fromEntries([...REDIS, ...VALKEY].map((scheme) => [scheme, redis(scheme)])),
+  mongodb: mongo('mongodb'),
+  'mongodb+srv': mongo('mongodb+srv'),
 }
 
 /** How to get the store that a URL names. A wrong URL fails at once. */

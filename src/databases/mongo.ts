@@ -11,9 +11,11 @@ export interface MongoSession {
 }
 
 export interface MongoChangeStream {
+  readonly closed: boolean
   /** The next event; null if none came for as long as the server waits. Rejects when it cannot go on, or was closed. */
   tryNext(): Promise<unknown>
   close(): Promise<unknown>
+  on(event: 'resumeTokenChanged', listener: () => void): unknown
 }
 
 export interface MongoCollection {

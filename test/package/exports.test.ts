@@ -79,6 +79,7 @@ describe('imports', () => {
     // All but the first only read a URL, so that a wrong one fails at the call.
     expect(others.sort()).toEqual([
       'dist/stores/memory.js',
+      'dist/stores/mongo/url.js',
       'dist/stores/postgres/url.js',
       'dist/stores/redis/url.js',
       'dist/stores/sqlite/location.js',
