@@ -1,4 +1,5 @@
 import type * as Holdfast from '../src/index.ts'
+import type * as Mongo from '../src/stores/mongo/index.ts'
 import type * as Postgres from '../src/stores/postgres/index.ts'
 import type * as Redis from '../src/stores/redis/index.ts'
 import type * as Sqlite from '../src/stores/sqlite/index.ts'
@@ -12,6 +13,7 @@ const core: string = 'holdfast'
 const sqlite: string = 'holdfast/sqlite'
 const postgres: string = 'holdfast/postgres'
 const redis: string = 'holdfast/redis'
+const mongo: string = 'holdfast/mongo'
 
 if (!new URL(import.meta.resolve(core)).pathname.endsWith('/dist/index.js')) {
   throw new Error(`these are not the built files: ${import.meta.resolve(core)}`)
@@ -24,3 +26,5 @@ export const importSqlite = (): Promise<typeof Sqlite> => import(sqlite)
 export const importPostgres = (): Promise<typeof Postgres> => import(postgres)
 
 export const importRedis = (): Promise<typeof Redis> => import(redis)
+
+export const importMongo = (): Promise<typeof Mongo> => import(mongo)

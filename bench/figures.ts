@@ -1,3 +1,4 @@
+import { MONGO, type MongoContender, type MongoScenario } from './mongo/figures.ts'
 import { POSTGRES } from './postgres/figures.ts'
 import { REDIS, type RedisContender, type RedisScenario } from './redis/figures.ts'
 
@@ -10,6 +11,7 @@ export const GROUPS = [
   'postgres-plans',
   'postgres-growth',
   'redis',
+  'mongo',
 ] as const
 export type Group = (typeof GROUPS)[number]
 
@@ -33,6 +35,8 @@ export type Scenario =
   | 'postgres-plans'
   | 'postgres-growth-known-keys'
   | 'postgres-growth-new-keys'
+
+export type AnyScenario = Scenario | RedisScenario | MongoScenario
 
 /** Who does the work of a scenario that several can do. */
 export type Contender =
@@ -58,7 +62,7 @@ export interface Figure {
 
 export interface Measurement {
   readonly group: Group
-  readonly scenario: Scenario | RedisScenario
+  readonly scenario: AnyScenario
   readonly title: string
   /** Each in a process of its own. */
   readonly rounds: number
@@ -74,8 +78,8 @@ export interface Measurement {
 
 export interface Peer {
   readonly name: string
-  readonly scenario: Scenario | RedisScenario
-  readonly contender?: Contender | RedisContender
+  readonly scenario: AnyScenario
+  readonly contender?: Contender | RedisContender | MongoContender
   /** For one to be measured by rather than a rival: how many times its rate it should be. */
   readonly times?: number
 }
@@ -160,4 +164,5 @@ export const MEASUREMENTS: readonly Measurement[] = [
   },
   ...POSTGRES,
   ...REDIS,
+  ...MONGO,
 ]

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { openServer, type ServerKind } from '../test/servers/open-server.ts'
 import { type Group, GROUPS, type Measurement, MEASUREMENTS, type Peer } from './figures.ts'
+import { onServer as onMongo, versionOf } from './mongo/server.ts'
 import { onServer as onPostgres } from './postgres/database.ts'
 import { record } from './record.ts'
 import { infoOf, onServer as onRedis } from './redis/server.ts'
@@ -16,6 +17,7 @@ import { bestOf, cells, HEADER, type Rival, type Row, summarize, timesTheRate } 
 import type { Samples } from './throughput.ts'
 
 const ROUND = fileURLToPath(new URL('./round.ts', import.meta.url))
+const MONGO_ROUND = fileURLToPath(new URL('./mongo/round.ts', import.meta.url))
 const REDIS_ROUND = fileURLToPath(new URL('./redis/round.ts', import.meta.url))
 
 interface Server {
@@ -28,6 +30,7 @@ interface Server {
 const SERVERS: readonly Server[] = [
   { kind: 'postgres', variable: 'HOLDFAST_POSTGRES_URL', named: postgresAt },
   { kind: 'redis', variable: 'HOLDFAST_REDIS_URL', named: redisAt },
+  { kind: 'mongo', variable: 'HOLDFAST_MONGODB_URL', named: mongoAt },
 ]
 
 const { values: options, positionals } = parseArgs({
@@ -104,6 +107,10 @@ async function redisAt(url: string): Promise<string> {
   return `Redis ${await onRedis(url, (client) => infoOf(client, 'server', 'redis_version'))}`
 }
 
+async function mongoAt(url: string): Promise<string> {
+  return `MongoDB ${await onMongo(url, versionOf)}, a replica set of one`
+}
+
 /** The peers take turns with us, so that a busy moment of the machine meets all. */
 async function measure({ scenario, peers = [], rounds }: Measurement): Promise<[Samples, Entrant[]]> {
   const own: Record<string, number[]> = {}
@@ -131,8 +138,7 @@ function round(
       '--import',
       import.meta.resolve('tsx'),
     ]
-    const file = scenario.startsWith('redis-') ? REDIS_ROUND : ROUND
-    const child = fork(file, [scenario, JSON.stringify(contender)], { execArgv })
+    const child = fork(roundOf(scenario), [scenario, JSON.stringify(contender)], { execArgv })
     let samples: Samples | undefined
     child.on('message', (message: Samples) => (samples = message))
     child.on('error', reject)
@@ -141,6 +147,11 @@ function round(
       else reject(new Error(`${scenario} ended with ${String(code)}`))
     })
   })
+}
+
+function roundOf(scenario: string): string {
+  if (scenario.startsWith('redis-')) return REDIS_ROUND
+  return scenario.startsWith('mongo-') ? MONGO_ROUND : ROUND
 }
 
 function table(lines: readonly (readonly string[])[]): string {

@@ -54,6 +54,10 @@ export function record(rows: readonly Row[], notes: readonly string[], load: num
     '  what scripts call inside the server.',
     '- **Redis, hand-over.** From just before the release in one process until another has the key; a round trip is a PING',
     '  after a pause as long as that before the release.',
+    '- **MongoDB.** A replica set of one on the same machine; `{ w: majority, j: true }` and the settings of the driver for',
+    '  everyone. Commands are those that the server has counted. mongo-locks does not wait, so it is asked again.',
+    '- **MongoDB, hand-over.** From just before the release in one process until another has the key; a confirmed write is',
+    '  one `updateOne` after a pause as long as that before the release.',
     '',
   ]
   writeFileSync(FILE, lines.join('\n'))
