@@ -7,7 +7,12 @@ for kind = 1, tonumber(ARGV[2]) do
   kinds[tostring(kind)] = { lease = ARGV[first], waits = ARGV[first + 1] == '1', rest = ARGV[first + 2] }
   first = first + 3
 end
-local count = (#ARGV - first + 1) / 3
+local asks, owners, fences = {}, {}, {}
+local count = 0
+for fence, kind, owner in string.gmatch(ARGV[first] or '', '(%d+) (%d+) ([^\\n]+)') do
+  count = count + 1
+  fences[count], asks[count], owners[count] = tonumber(fence), kinds[kind], owner
+end
 local since = ',"since":' .. format('%.0f', math.floor(now / 1000))
 local reply = {}
 local shown = {}
@@ -35,14 +40,13 @@ for i = 1, count do
   local text = texts[i]
   if text then reply[i] = problem(KEYS[i], text) end
   if not reply[i] and not (text and is_held(text)) then
-    grants[i], reply[i] = next_grant(tonumber(ARGV[first + 3 * i - 1]), 0)
+    grants[i], reply[i] = next_grant(fences[i], 0)
   end
 end
 local fault = keep_fences()
 for i = 1, count do
   local record, text = KEYS[i], texts[i]
-  local at = first + 3 * (i - 1)
-  local owner, ask = ARGV[at], kinds[ARGV[at + 1]]
+  local owner, ask = owners[i], asks[i]
   if grants[i] then
     reply[i] = fault or take(record, ask, owner, grants[i], text)
   elseif not reply[i] and is_of(text, owner) then
@@ -211,11 +215,12 @@ local function problem(record, text)
 end
 `
 
-export const release = `local count = #ARGV - 2
-local texts, reply, free = read(count), {}, {}
-for i = 1, count do
+export const release = `local texts, reply, free = read(#KEYS), {}, {}
+local i = 0
+for owner in string.gmatch(ARGV[3], '[^\\n]+') do
+  i = i + 1
   local text = texts[i]
-  if not text or not is_of(text, ARGV[i + 2]) then
+  if not text or not is_of(text, owner) then
     reply[i] = problem(KEYS[i], text) or 0
   else
     local wanted, waiters = wish_in(text)
@@ -231,26 +236,27 @@ remove(free)
 return reply
 `
 
-export const renew = `local count = math.floor(#ARGV / 4)
+export const renew = `local count = tonumber(ARGV[1]) or 0
 local texts, raised, reply = read(count), {}, {}
 if #KEYS > count then read_fences(count + 1) end
-for i = 1, count do
+local i = 0
+for fence, goal, lease_text, owner in string.gmatch(ARGV[2], '(%d+) (%d+) (%d+) ([^\\n]+)') do
+  i = i + 1
   local record, text = KEYS[i], texts[i]
-  local at = 4 * i - 3
-  if not text or not is_of(text, ARGV[at]) then
+  if not text or not is_of(text, owner) then
     reply[i] = problem(record, text) or 0
   else
     local grant, before = numbers_in(text)
-    local lease = tonumber(ARGV[at + 1])
+    local lease = tonumber(lease_text)
     if lease >= before or call('PTTL', record) < lease then
-      call('PEXPIRE', record, ARGV[at + 1])
+      call('PEXPIRE', record, lease_text)
       if lease ~= before then
-        texts[i] = with_lease(text, ARGV[at + 1])
+        texts[i] = with_lease(text, lease_text)
         call('SET', record, texts[i], 'KEEPTTL')
       end
     end
     reply[i] = grant
-    local fence, goal = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+    fence, goal = tonumber(fence), tonumber(goal)
     if fence > 0 and (goal == 0 or goal > grant) then
       local fault
       if goal > 0 then

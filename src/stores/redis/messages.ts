@@ -57,14 +57,15 @@ export function askMessage(
     return kind
   }
   const keys: string[] = []
-  const each: string[] = []
+  let lines = ''
   for (const { key, owner, leaseMs, holder } of asks) {
     keys.push(names.record(key))
-    each.push(beginningOf(owner), kindOf(holder, Math.ceil(leaseMs), waits(key)), fences.numberOf(key))
+    const kind = kindOf(holder, Math.ceil(leaseMs), waits(key))
+    lines += `${fences.numberOf(key)} ${kind} ${beginningOf(owner)}\n`
   }
   return {
     keys: [...keys, ...fences.names(names)],
-    args: [waiter, String(kindArgs.length / 3), ...kindArgs, ...each],
+    args: [waiter, String(kindArgs.length / 3), ...kindArgs, lines],
   }
 }
 
@@ -81,13 +82,13 @@ export function beginningOf(owner: string): string {
 
 export function renewalMessage(names: Names, renewals: readonly Renewal[]): Message {
   const fences = new Fences()
-  const args = renewals.flatMap(({ key, owner, leaseMs, rotate, raiseTo = 0 }) => [
-    beginningOf(owner),
-    String(Math.ceil(leaseMs)),
-    rotate || raiseTo > 0 ? fences.numberOf(key) : '0',
-    String(raiseTo),
-  ])
-  return { keys: [...renewals.map(({ key }) => names.record(key)), ...fences.names(names)], args }
+  let lines = ''
+  for (const { key, owner, leaseMs, rotate, raiseTo = 0 } of renewals) {
+    const fence = rotate || raiseTo > 0 ? fences.numberOf(key) : '0'
+    lines += `${fence} ${raiseTo} ${Math.ceil(leaseMs)} ${beginningOf(owner)}\n`
+  }
+  const keys = renewals.map(({ key }) => names.record(key))
+  return { keys: [...keys, ...fences.names(names)], args: [String(renewals.length), lines] }
 }
 
 export function answerOf(reply: unknown): Answer | Fault {

@@ -35,6 +35,8 @@ import { ACQUIRE, DISMISS, ENLIST, EVICT, PASS, READ, RELEASE, RENEW, run, runAn
 
 /** How long it may take to leave the lists of waiters: those who are named in vain cost others a poll. */
 const FAREWELL_MS = 1000
+/** In one call, which so keeps the server for a few milliseconds: nobody waits for them. */
+const RENEWED_AT_ONCE = 500
 /** What scripts that hand out numbers do nothing with. */
 const IDLE = ['', '0']
 
@@ -104,25 +106,19 @@ export class RedisStore implements Store {
 
   renew(renewals: readonly Renewal[]): Promise<readonly (RenewalAnswer | Fault)[]> {
     return this.#batch(renewals, async (group) => {
-      // While its slot is on its way, a record is here and its fence there: the number is raised the next time.
-      const possible = group.map((one) =>
-        this.#parts.isApart(one.key) ? { ...one, rotate: false, raiseTo: 0 } : one,
-      )
-      const [replies, seen] = await this.#write(RENEW, group, renewalMessage(this.#names, possible))
-      const answers = replies.map(renewalAnswerOf)
-      if (seen >= this.#replicas) return answers
-      // Too few have heard that it goes on: what the holder knows of is what the others know of, too. A loss is one.
-      return answers.map((answer) =>
-        'renewed' in answer && answer.renewed ? { error: tooFewReplicas(seen, this.#replicas) } : answer,
-      )
+      const answers: (RenewalAnswer | Fault)[] = []
+      for (let from = 0; from < group.length; from += RENEWED_AT_ONCE) {
+        answers.push(...(await this.#renew(group.slice(from, from + RENEWED_AT_ONCE))))
+      }
+      return answers
     })
   }
 
   release(claims: readonly Claim[]): Promise<readonly (ReleaseAnswer | Fault)[]> {
     return this.#batch(claims, async (group) => {
-      const owners = group.map(({ owner }) => beginningOf(owner))
+      const owners = group.map(({ owner }) => beginningOf(owner)).join('\n')
       const keys = this.#records(group.map(({ key }) => key))
-      const replies = (await this.#run(RELEASE, keys, [...this.#waking, ...owners])) as unknown[]
+      const replies = (await this.#run(RELEASE, keys, [...this.#waking, owners])) as unknown[]
       return replies.map(releaseAnswerOf)
     })
   }
@@ -163,6 +159,20 @@ export class RedisStore implements Store {
     // again under the same owner, and a release would take from that one what was confirmed meanwhile.
     return answers.map((answer) =>
       isGranted(answer) ? { error: tooFewReplicas(seen, this.#replicas) } : answer,
+    )
+  }
+
+  async #renew(renewals: readonly Renewal[]): Promise<(RenewalAnswer | Fault)[]> {
+    // While its slot is on its way, a record is here and its fence there: the number is raised the next time.
+    const possible = renewals.map((one) =>
+      this.#parts.isApart(one.key) ? { ...one, rotate: false, raiseTo: 0 } : one,
+    )
+    const [replies, seen] = await this.#write(RENEW, renewals, renewalMessage(this.#names, possible))
+    const answers = replies.map(renewalAnswerOf)
+    if (seen >= this.#replicas) return answers
+    // Too few have heard that it goes on: what the holder knows of is what the others know of, too. A loss is one.
+    return answers.map((answer) =>
+      'renewed' in answer && answer.renewed ? { error: tooFewReplicas(seen, this.#replicas) } : answer,
     )
   }
 
