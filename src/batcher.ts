@@ -6,10 +6,14 @@ import type { Fault, Store } from './store.ts'
 
 /** Bounds how long one call can keep a server, or an embedded store this thread, busy. */
 const MAX_BATCH = 1000
-/** Of so many that come at once, half goes first: see `#take`. */
-const CROWD = 80
-/** From a store that is farther away, a second round trip would cost more than it wins. */
+/** So many are company enough: see `#settle`. */
+const GROUP = 32
+/** Calls of a group or more that may be under way at once… */
+const MAX_GROUPS = 3
+/** …to a store that is near: farther away, another round trip costs more than it wins. */
 const NEAR_MS = 5
+/** After so many times a few promise jobs, those who were told have made their next call. */
+const PAUSE = 4
 /** A call this old no longer holds back those behind it… */
 const SLOW_MS = 20
 /** …of which there may be this many at once… */
@@ -41,8 +45,6 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
   readonly #step: Step<I, O>
   #pending: Pending<I, O>[] = []
   #flushing = false
-  /** Whether the call before took half of what there was. */
-  #halved = false
   /** When each call under way was made, oldest first. */
   readonly #inFlight = new Set<{ readonly at: number }>()
   #slowTimer: Timer = null
@@ -75,6 +77,7 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
   // A call that is merely under way gathers company for the next; one that hangs must not.
   #overtakes(): boolean {
     if (this.#inFlight.size >= MAX_IN_FLIGHT) return false
+    if (this.#inFlight.size < MAX_GROUPS && this.#pending.length >= GROUP && this.#isNear()) return true
     const now = this.#env.now()
     const young = [...this.#inFlight].filter(({ at }) => now - at < HUNG_MS)
     const afterNewest = (young.at(-1)?.at ?? -Infinity) + SLOW_MS - now
@@ -92,22 +95,18 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
     return false
   }
 
-  /**
-   * The next batch: keys are unique in it, the rest stays in order.
-   *
-   * All in one call, a hundred tasks that lock and unlock would move in step: all wait for the server, then the server
-   * waits for all of them. In two halves, one after the other, one is served while the other half asks.
-   */
+  #isNear(): boolean {
+    return this.#connection.latencyMs < NEAR_MS
+  }
+
+  /** The next batch: keys are unique in it, the rest stays in order. */
   #take(): Pending<I, O>[] {
-    const count = this.#pending.length
-    this.#halved = !this.#halved && count >= CROWD && this.#connection.latencyMs < NEAR_MS
-    const size = Math.min(MAX_BATCH, this.#halved ? count >> 1 : count)
     const batch: Pending<I, O>[] = []
     const rest: Pending<I, O>[] = []
     const keys = new Set<string>()
     for (const pending of this.#pending) {
       const { key } = pending.item
-      if (batch.length === size || keys.has(key)) rest.push(pending)
+      if (batch.length === MAX_BATCH || keys.has(key)) rest.push(pending)
       else {
         keys.add(key)
         batch.push(pending)
@@ -130,17 +129,37 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
         this.#dropSlowTimer()
         // First: the store can be busy with these while the others are told.
         if (this.#pending.length > 0) this.#flush()
-        batch.forEach(({ item, settle }, i) => {
-          const answer = answers instanceof LockError ? answers : this.#answer(answers, i, item)
-          try {
-            settle(answer, sentAt)
-          } catch (error) {
-            this.#connection.report(error)
-          }
-        })
+        this.#settle(batch, answers, sentAt)
       },
       (answers) => this.#late(batch, answers),
     )
+  }
+
+  /**
+   * In groups, with a pause between them: else a hundred tasks that lock and unlock would move in step, all of them
+   * waiting for the server, and then the server for all of them. So it is busy with the first while the others are told.
+   */
+  #settle(
+    batch: readonly Pending<I, O>[],
+    answers: readonly (O | Fault)[] | LockError,
+    sentAt: number,
+    from = 0,
+  ): void {
+    const to = batch.length - from > 1.5 * GROUP && this.#isNear() ? from + GROUP : batch.length
+    for (let i = from; i < to; i += 1) {
+      const { item, settle } = batch[i] as Pending<I, O>
+      const answer = answers instanceof LockError ? answers : this.#answer(answers, i, item)
+      try {
+        settle(answer, sentAt)
+      } catch (error) {
+        this.#connection.report(error)
+      }
+    }
+    if (to < batch.length) this.#pause(PAUSE, () => this.#settle(batch, answers, sentAt, to))
+  }
+
+  #pause(times: number, then: () => void): void {
+    this.#env.defer(() => (times > 1 ? this.#pause(times - 1, then) : then()))
   }
 
   #answer(answers: readonly (O | Fault)[], i: number, item: I): O | LockError {

@@ -15,28 +15,26 @@ describe('Batcher', () => {
     await locks.close()
   })
 
-  it('of a crowd half goes first, and the rest when that is answered', async () => {
-    const { time, store, locks } = world()
+  it('tells a crowd in groups, so that the store is busy with the first while the others are told', async () => {
+    const { store, locks } = world()
     await locks.using('open', () => {})
-    const slow = gate()
-    store.mood.acquire = slow.promise
-    const all = Array.from({ length: 500 }, (_, i) => locks.acquire(`k${i}`))
-    await time.settle()
-    const sizes = (): number[] =>
-      store.calls
-        .filter(({ step }) => step === 'acquire')
-        .slice(1)
-        .map(({ items }) => items)
-    expect(sizes()).toEqual([250])
-    slow.open()
-    await Promise.all(all)
-    expect(sizes()).toEqual([250, 250])
+    const before = store.calls.length
+    const pair = async (key: string): Promise<void> => {
+      const lease = await locks.acquire(key)
+      await lease.release()
+    }
+    await Promise.all(Array.from({ length: 100 }, (_, i) => pair(`k${i}`)))
+    expect(store.calls.slice(before)).toEqual([
+      { step: 'acquire', items: 100 },
+      { step: 'release', items: 32 },
+      { step: 'release', items: 32 },
+      { step: 'release', items: 36 },
+    ])
     await locks.close()
   })
 
   it('a crowd stays together where a second round trip would be long', async () => {
     const { time, store, locks } = world()
-    const slow = gate()
     for (let i = 0; i < 20; i += 1) {
       const late = gate()
       store.mood.acquire = late.promise
@@ -45,34 +43,70 @@ describe('Batcher', () => {
       late.open()
       await (await lease).release()
     }
+    const slow = gate()
     store.mood.acquire = slow.promise
-    const before = store.count('acquire')
-    const all = Array.from({ length: 500 }, (_, i) => locks.acquire(`k${i}`))
+    const before = store.calls.length
+    const pair = async (key: string): Promise<void> => {
+      const lease = await locks.acquire(key)
+      await lease.release()
+    }
+    const first = locks.acquire('first')
+    await time.settle()
+    const all = Array.from({ length: 500 }, (_, i) => pair(`k${i}`))
     await time.settle()
     slow.open()
     await Promise.all(all)
-    expect(store.calls.filter(({ step }) => step === 'acquire').slice(before)).toEqual([
+    expect(store.calls.slice(before)).toEqual([
+      { step: 'acquire', items: 1 },
       { step: 'acquire', items: 500 },
+      { step: 'release', items: 500 },
     ])
+    await (await first).release()
     await locks.close()
   })
 
-  it('gathers those that come while a call is under way, and splits at a maximum', async () => {
+  it('gathers those that come while a call is under way', async () => {
     const { time, store, locks } = world()
     await locks.using('open', () => {})
     const slow = gate()
     store.mood.acquire = slow.promise
     const all = [locks.acquire('first')]
     await time.settle()
-    for (let i = 0; i < 2_500; i += 1) all.push(locks.acquire(`k${i}`))
+    for (let i = 0; i < 31; i += 1) {
+      all.push(locks.acquire(`k${i}`))
+      await time.settle()
+    }
     await time.advance(10)
     expect(store.count('acquire')).toBe(2)
-    store.mood.acquire = 'work'
     slow.open()
     await Promise.all(all)
-    expect(store.calls.filter(({ step }) => step === 'acquire').map(({ items }) => items)).toEqual([
-      1, 1, 1_000, 1_000, 250, 250,
-    ])
+    expect(itemsOf(store.calls, 'acquire')).toEqual([1, 1, 31])
+    await locks.close()
+  })
+
+  it('so many as are company enough do not wait for a call that is under way, of which there are few', async () => {
+    const { time, store, locks } = world()
+    await locks.using('open', () => {})
+    const slow = gate()
+    store.mood.acquire = slow.promise
+    const all = [locks.acquire('first')]
+    await time.settle()
+    for (let i = 0; i < 4; i += 1) {
+      for (let j = 0; j < 32; j += 1) all.push(locks.acquire(`k${i}:${j}`))
+      await time.settle()
+    }
+    expect(itemsOf(store.calls, 'acquire')).toEqual([1, 1, 32, 32])
+    slow.open()
+    await Promise.all(all)
+    expect(itemsOf(store.calls, 'acquire')).toEqual([1, 1, 32, 32, 64])
+    await locks.close()
+  })
+
+  it('splits at a maximum', async () => {
+    const { store, locks } = world()
+    await locks.using('open', () => {})
+    await Promise.all(Array.from({ length: 2500 }, (_, i) => locks.acquire(`k${i}`)))
+    expect(itemsOf(store.calls, 'acquire')).toEqual([1, 1000, 1000, 500])
     await locks.close()
   })
 
@@ -158,3 +192,10 @@ describe('Batcher', () => {
     await locks.close()
   })
 })
+
+function itemsOf(
+  calls: readonly { readonly step: string; readonly items: number }[],
+  step: string,
+): number[] {
+  return calls.filter((call) => call.step === step).map(({ items }) => items)
+}
