@@ -74,7 +74,8 @@ export class Database {
     const command = { ...document, ...concernOf(document, after), maxTimeMS: limitMs }
     const reply = await within(this.#send(command, limit.signal), limitMs + GRACE_MS, timedOut)
     const failure = writeFailure(reply)
-    if (failure) throw failure
+    // Of those that are inserted, some are there already.
+    if (failure && !('insert' in document && isRace(failure))) throw failure
     return reply
   }
 
@@ -93,6 +94,7 @@ function concernOf(document: MongoDocument, after: MongoDocument | undefined): M
     const since = operationTime === undefined ? {} : { afterClusterTime: operationTime }
     return { readConcern: { level: 'majority', ...since } }
   }
+  if ('insert' in document) return { writeConcern: { w: 1 } }
   return WRITES.some((name) => name in document) ? { writeConcern: WRITE_CONCERN } : {}
 }
 

@@ -53,7 +53,7 @@ export function writeFailure({ writeErrors, writeConcernError }: MongoDocument):
   return failure ? new WriteFailure(failure) : null
 }
 
-/** Two upserts at once: one was first, and the record is there now. */
+/** Another was first to write the record, and it is there now. */
 export function isRace(error: unknown): boolean {
   return codeOf(error) === DUPLICATE_KEY
 }

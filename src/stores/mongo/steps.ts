@@ -43,17 +43,20 @@ export class Steps {
     }
   }
 
-  /** `absent`: keys that may have no record yet. Each gets an empty one first, which nobody holds. */
-  acquireMany(asks: readonly Ask[], waiting: ReadonlySet<string>, absent: readonly string[]): MongoDocument {
+  /**
+   * Records without an owner for keys that may have none. They mean nothing, so nobody waits until they last; long idle,
+   * they go soon if nothing comes of them.
+   */
+  insert(keys: readonly string[]): MongoDocument {
+    const empty = { idleFrom: new Date(0), wanted: false, waiters: [] }
+    const documents = keys.map((_id) => ({ _id, ...empty }))
+    return { insert: this.#collection, documents, ordered: false }
+  }
+
+  acquireMany(asks: readonly Ask[], waiting: ReadonlySet<string>): MongoDocument {
     const items = asks.map((ask) => asked(ask, waiting.has(ask.key)))
-    const empty = absent.map((key) => ({
-      q: { _id: key },
-      // Long idle: if nothing else comes of it, the server removes it soon.
-      u: { $setOnInsert: { idleFrom: new Date(0), wanted: false, waiters: [] } },
-      upsert: true,
-    }))
     const keys = asks.map(({ key }) => key)
-    return this.#update(...empty, { ...among(keys), u: this.#granting(itemOf(keys, items)) })
+    return this.#update({ ...among(keys), u: this.#granting(itemOf(keys, items)) })
   }
 
   renewOne(renewal: Renewal): MongoDocument {

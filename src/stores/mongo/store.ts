@@ -182,13 +182,13 @@ export class MongoStore implements Store {
   ): Promise<readonly Answer[]> {
     const answers = new Map<string, Answer>()
     let open = asks
-    let newKeys = this.#newKeys
+    let mayBeNew = this.#newKeys
     for (let round = 1; open.length > 0; round += 1) {
       const keys = open.map(({ key }) => key)
-      const written = await command(this.#steps.acquireMany(open, waiting, newKeys ? keys : []))
-      const isComplete = newKeys || written['n'] === keys.length
-      if (newKeys) this.#newKeys = written['upserted'] !== undefined
-      newKeys = true
+      if (mayBeNew) this.#newKeys = Number((await command(this.#steps.insert(keys)))['n']) > 0
+      const written = await command(this.#steps.acquireMany(open, waiting))
+      const isComplete = mayBeNew || written['n'] === keys.length
+      mayBeNew = true
       if (!isComplete) continue
       const found = mapOf(await command(this.#steps.find(keys), written))
       for (const ask of open) {
