@@ -9,6 +9,7 @@ const PROBE_MS = 200
 /** Waits for replicas, but not for those that did not come before: a connection can do nothing else meanwhile. */
 export class Patience {
   #waiting = 0
+  /** Those that were waited for longest ago first. */
   readonly #missing = new Set<string>()
   #probedAt = -Infinity
 
@@ -34,8 +35,13 @@ export class Patience {
 
   #limitAt(where: string): number {
     if (!this.#missing.has(where)) return this.#waiting > 0 ? BEHIND_MS : REPLICAS_MS
-    if (performance.now() < this.#probedAt + PROBE_EVERY_MS) return 0
+    const [next] = this.#missing
+    // Out of turn, one whose replicas are gone for good would leave no time for those whose are back.
+    const dueAt = this.#probedAt + (where === next ? 1 : 2) * PROBE_EVERY_MS
+    if (performance.now() < dueAt) return 0
     this.#probedAt = performance.now()
+    this.#missing.delete(where)
+    this.#missing.add(where)
     return PROBE_MS
   }
 }
