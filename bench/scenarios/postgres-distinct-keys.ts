@@ -4,9 +4,9 @@ import { withDatabase } from '../postgres/database.ts'
 import { type Samples, throughput } from '../throughput.ts'
 
 const TASKS = 100
-/** Enough for a few seconds each. */
-const PAIRS = 60_000
-const PAIRS_OF_PEERS = 4_000
+/** Enough for a few seconds each, after as many as it takes until all code is compiled: some 60,000. */
+const PAIRS = 240_000
+const PAIRS_OF_PEERS = 12_000
 
 /** Keys come again after this many, when nobody has them any more. */
 const KEYS = 10_000

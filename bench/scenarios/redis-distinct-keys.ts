@@ -4,7 +4,8 @@ import { onServer, processorMs, withKeys } from '../redis/server.ts'
 import { type Samples, throughput } from '../throughput.ts'
 
 const TASKS = 100
-const PAIRS = 60_000
+/** Enough for a few seconds, after as many as it takes until all code is compiled: some 60,000. */
+const PAIRS = 240_000
 
 export function distinctKeys(contender: RedisContender): Promise<Samples> {
   return withKeys(async (url, prefix) => {
