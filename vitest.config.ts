@@ -8,8 +8,8 @@ const projects = [
   { name: 'unit', testTimeout: 5_000, maxWorkers: 2 },
   // Real files, real processes, real time: too slow to run after every change. They mostly wait.
   { name: 'faults', testTimeout: 60_000, maxWorkers: 4, globalSetup },
-  // Starts processes of its own and measures leases in real time; leases are long enough for two at once.
-  { name: 'conformance', testTimeout: 60_000, maxWorkers: 2, globalSetup },
+  // Starts processes of its own and measures leases in real time; leases are long enough for some at once.
+  { name: 'conformance', testTimeout: 60_000, maxWorkers: 3, globalSetup },
   { name: 'simulation', testTimeout: 120_000, maxWorkers: 2 },
   // Installs the packed tarball; the first run downloads the Node versions it is tried on.
   { name: 'package', testTimeout: 300_000, maxWorkers: 2, globalSetup: './test/package/packed.setup.ts' },
