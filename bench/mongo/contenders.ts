@@ -4,14 +4,9 @@ import { promisify } from 'node:util'
 import { MongoClient } from 'mongodb'
 import { LockManager } from 'mongo-locks'
 import { holdfast, importMongo } from '../built.ts'
+import type { Opened } from '../opened.ts'
 import type { MongoContender } from './figures.ts'
 import { giveBack, type PlainLock, take } from './plain.ts'
-
-/** How a contender takes a key, waiting for it if it can, and how the key is given back. */
-export interface Opened {
-  readonly lock: (key: string) => Promise<() => Promise<unknown>>
-  readonly close: () => Promise<unknown>
-}
 
 /** Each with the driver's own settings and the write concern of the URL. */
 export async function open(contender: MongoContender, url: string): Promise<Opened> {

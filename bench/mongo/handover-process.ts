@@ -1,7 +1,7 @@
 /** One of the two processes that a key goes to and fro between. */
 import { setTimeout } from 'node:timers/promises'
 import { serve } from '../crew.ts'
-import { clock, type Stay } from '../redis/stay.ts'
+import { clock, type Stay } from '../stay.ts'
 import { open } from './contenders.ts'
 
 /** Long enough for the other to be in line. */

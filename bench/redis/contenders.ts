@@ -1,15 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { holdfast, importRedis } from '../built.ts'
+import type { Opened } from '../opened.ts'
 import type { RedisContender } from './figures.ts'
 import { viaRedisSemaphore, viaRedisson, viaRedlock, viaRedlockUniversal, viaVerrou } from './peers.ts'
 import { giveBack, prepare, take } from './raw.ts'
-
-/** How a contender takes a key, waiting for it if it must, and how the key is given back. */
-export interface Opened {
-  readonly lock: (key: string) => Promise<() => Promise<unknown>>
-  readonly close: () => Promise<unknown>
-}
 
 /** Each on one connection of ioredis, and one more to listen if it does. */
 export async function open(contender: RedisContender, url: string, prefix: string): Promise<Opened> {

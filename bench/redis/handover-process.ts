@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { serve } from '../crew.ts'
 import { open } from './contenders.ts'
-import { clock, type Stay } from './stay.ts'
+import { clock, type Stay } from '../stay.ts'
 
 /** Long enough for the other to be in line. */
 const HOLD_MS = 10

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis'
 import { Redisson } from 'node-redisson'
 import { Mutex } from 'redis-semaphore'
 import { createLock, IoredisAdapter } from 'redlock-universal'
-import type { Opened } from './contenders.ts'
+import type { Opened } from '../opened.ts'
 
 /** Long enough for whoever is unlucky while all others poll. */
 const WAIT_MS = 120_000

@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises'
 import { Crew } from '../crew.ts'
 import type { Hold } from '../mongo/handover-process.ts'
 import { onServer, withDatabase } from '../mongo/server.ts'
-import { percentile } from '../redis/percentile.ts'
-import { inOrder, refuseOverlap } from '../redis/stay.ts'
+import { percentile } from '../percentile.ts'
+import { inOrder, refuseOverlap } from '../stay.ts'
 import type { Samples } from '../throughput.ts'
 
 const TURNS_EACH = 80

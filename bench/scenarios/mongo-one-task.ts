@@ -3,7 +3,7 @@ import { holdfast, importMongo } from '../built.ts'
 import { between, commandCounts, perThousand } from '../mongo/command-counts.ts'
 import { giveBack, type PlainLock, take } from '../mongo/plain.ts'
 import { onServer, withDatabase } from '../mongo/server.ts'
-import { percentile } from '../redis/percentile.ts'
+import { percentile } from '../percentile.ts'
 import type { Samples } from '../throughput.ts'
 
 const BLOCKS = 30

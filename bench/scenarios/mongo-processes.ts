@@ -1,7 +1,7 @@
 import { Crew } from '../crew.ts'
 import type { MongoContender } from '../mongo/figures.ts'
 import { withDatabase } from '../mongo/server.ts'
-import { refuseOverlap, type Stay } from '../redis/stay.ts'
+import { refuseOverlap, type Stay } from '../stay.ts'
 import type { Samples } from '../throughput.ts'
 
 const PROCESSES = 4

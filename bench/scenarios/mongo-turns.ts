@@ -5,8 +5,8 @@ import { between, commandCounts, type Counts, total } from '../mongo/command-cou
 import { open } from '../mongo/contenders.ts'
 import type { MongoContender } from '../mongo/figures.ts'
 import { onServer, withDatabase } from '../mongo/server.ts'
-import { percentile } from '../redis/percentile.ts'
-import { clock, inOrder, refuseOverlap, type Stay } from '../redis/stay.ts'
+import { percentile } from '../percentile.ts'
+import { clock, inOrder, refuseOverlap, type Stay } from '../stay.ts'
 import type { Samples } from '../throughput.ts'
 
 const PROCESSES = 20

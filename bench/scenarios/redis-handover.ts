@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { Crew } from '../crew.ts'
 import type { Hold } from '../redis/handover-process.ts'
-import { percentile } from '../redis/percentile.ts'
+import { percentile } from '../percentile.ts'
 import { onServer, withKeys } from '../redis/server.ts'
-import { inOrder, refuseOverlap } from '../redis/stay.ts'
+import { inOrder, refuseOverlap } from '../stay.ts'
 import type { Samples } from '../throughput.ts'
 
 const TURNS_EACH = 150

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { holdfast, importRedis } from '../built.ts'
 import { giveBack, prepare, take } from '../redis/raw.ts'
-import { percentile } from '../redis/percentile.ts'
+import { percentile } from '../percentile.ts'
 import { withKeys } from '../redis/server.ts'
 import type { Samples } from '../throughput.ts'
 

@@ -1,6 +1,6 @@
 import { Crew } from '../crew.ts'
 import type { RedisContender } from '../redis/figures.ts'
-import { refuseOverlap, type Stay } from '../redis/stay.ts'
+import { refuseOverlap, type Stay } from '../stay.ts'
 import { withKeys } from '../redis/server.ts'
 import type { Samples } from '../throughput.ts'
 

@@ -4,9 +4,9 @@ import { Crew } from '../crew.ts'
 import { between, callsOf, commandStats, type CommandStats, sentByHoldfast } from '../redis/command-stats.ts'
 import { open } from '../redis/contenders.ts'
 import type { RedisContender } from '../redis/figures.ts'
-import { percentile } from '../redis/percentile.ts'
+import { percentile } from '../percentile.ts'
 import { keysWith, onServer, withKeys } from '../redis/server.ts'
-import { clock, inOrder, refuseOverlap, type Stay } from '../redis/stay.ts'
+import { clock, inOrder, refuseOverlap, type Stay } from '../stay.ts'
 import type { Samples } from '../throughput.ts'
 
 const PROCESSES = 20

@@ -17,10 +17,11 @@ import type { Document } from 'mongodb'
 import { MongoClock } from './mongo-clock.ts'
 import { mongoCommand } from './mongo-command.ts'
 import { mongoProgram } from './mongo-program.ts'
-import { directUrl, HOST, mongoArguments, type MongoOptions, mongoUrl, readyMongo } from './mongo-start.ts'
+import { directUrl, mongoArguments, type MongoOptions, mongoUrl, readyMongo } from './mongo-start.ts'
 import { ServerFolder } from './server-folder.ts'
 import { type ServerProgram, ServerProcess } from './server-process.ts'
 import { settled } from './settled.ts'
+import { StartedServer } from './started-server.ts'
 
 /** The answer takes its time, too. */
 const CLOCK_MARGIN_MS = 500
@@ -50,16 +51,11 @@ export async function startMongo(options: MongoOptions = {}): Promise<MongoServe
   }
 }
 
-export class MongoServer {
-  readonly host: string = HOST
-  readonly port: number
+export class MongoServer extends StartedServer {
   /** For a client, with the login of the options. That of a member leads to this one server, whatever its role. */
   readonly url: string
-  readonly #process: ServerProcess
-  readonly #folder: ServerFolder
   readonly #clock: MongoClock | undefined
   readonly #direct: string
-  #paused = false
 
   constructor(
     process: ServerProcess,
@@ -67,55 +63,16 @@ export class MongoServer {
     { replicaSet, member, login }: MongoOptions,
     clock: MongoClock | undefined,
   ) {
-    this.#process = process
-    this.#folder = folder
+    super(process, folder)
     this.#clock = clock
-    this.port = process.port
     this.#direct = directUrl(this.port, login)
     const ownSet = replicaSet && !member
     this.url = ownSet ? mongoUrl(this.port, `replicaSet=${replicaSet}`, login) : this.#direct
   }
 
-  /** Another after each start. */
-  get pid(): number {
-    return this.#process.pid
-  }
-
-  /** Not while it is paused. */
-  get running(): boolean {
-    return this.#process.running && !this.#paused
-  }
-
   /** On a connection of its own, and whatever the role of this server is. */
   async command(database: string, command: Document): Promise<Document> {
     return mongoCommand(this.#direct, database, command)
-  }
-
-  /** After `kill`. Resolves when the server has its data back and answers; alone in its set, as the primary. */
-  async start(): Promise<void> {
-    await this.#process.start()
-  }
-
-  async restart(): Promise<void> {
-    await this.#process.end('SIGTERM')
-    this.#paused = false
-    await this.start()
-  }
-
-  /** The server stands still: connections stay open and get no answer. */
-  async pause(): Promise<void> {
-    this.#paused = true
-    await this.#process.pause()
-  }
-
-  resume(): void {
-    this.#process.resume()
-    this.#paused = false
-  }
-
-  async kill(): Promise<void> {
-    await this.#process.kill()
-    this.#paused = false
   }
 
   /** Resolves when the server has seen it. Only for one that was started with `clockAheadMs`. */
@@ -127,13 +84,5 @@ export class MongoServer {
       const seenMs = Number(localTime) - Date.now()
       return Math.abs(seenMs - aheadMs) < CLOCK_MARGIN_MS ? undefined : `it is ${seenMs} ms ahead`
     })
-  }
-
-  async stop(): Promise<void> {
-    try {
-      await this.#process.kill()
-    } finally {
-      await this.#folder.remove()
-    }
   }
 }

@@ -21,6 +21,7 @@ import { programFolder } from './programs.ts'
 import { redisCommand } from './redis-command.ts'
 import { ServerFolder } from './server-folder.ts'
 import { type ServerProgram, ServerProcess } from './server-process.ts'
+import { StartedServer } from './started-server.ts'
 
 export interface RedisOptions {
   /** As in redis.conf; values as they stand there, quoted if they have to be. */
@@ -67,73 +68,20 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
   }
 }
 
-export class RedisServer {
-  readonly host: string = HOST
-  readonly port: number
+export class RedisServer extends StartedServer {
   /** With the password of the settings, if there is one. */
   readonly url: string
-  readonly #process: ServerProcess
-  readonly #folder: ServerFolder
-  #paused = false
 
   constructor(process: ServerProcess, folder: ServerFolder, { settings }: RedisOptions) {
-    this.#process = process
-    this.#folder = folder
-    this.port = process.port
+    super(process, folder)
     const password = settings?.['requirepass']
     const login = password === undefined ? '' : `:${encodeURIComponent(password)}@`
     this.url = `redis://${login}${HOST}:${process.port}`
   }
 
-  /** Another after each start. */
-  get pid(): number {
-    return this.#process.pid
-  }
-
-  /** Not while it is paused. */
-  get running(): boolean {
-    return this.#process.running && !this.#paused
-  }
-
   /** On a connection of its own. */
   async command(name: string, ...args: readonly (string | number)[]): Promise<unknown> {
     return redisCommand(this.url, name, ...args)
-  }
-
-  /** After `kill`. Resolves when the server has loaded what it kept, and answers. */
-  async start(): Promise<void> {
-    await this.#process.start()
-  }
-
-  async restart(): Promise<void> {
-    await this.#process.end('SIGTERM')
-    this.#paused = false
-    await this.start()
-  }
-
-  /** The server stands still: connections stay open and get no answer. */
-  async pause(): Promise<void> {
-    this.#paused = true
-    await this.#process.pause()
-  }
-
-  resume(): void {
-    this.#process.resume()
-    this.#paused = false
-  }
-
-  async kill(): Promise<void> {
-    await this.#process.kill()
-    this.#paused = false
-  }
-
-  async stop(): Promise<void> {
-    try {
-      // A server in order would save first; the data is thrown away in any case.
-      await this.#process.kill()
-    } finally {
-      await this.#folder.remove()
-    }
   }
 }
 

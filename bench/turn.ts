@@ -1,0 +1,36 @@
+import { setTimeout } from 'node:timers/promises'
+import { serve } from './crew.ts'
+import { closeAndExit, type Opened } from './opened.ts'
+import { clock, type Stay } from './stay.ts'
+
+const HOLD_MS = 25
+
+/** One of the processes that wait for their turn. */
+export async function waitForTurns(open: () => Promise<Opened>): Promise<void> {
+  const opened = await open()
+  await warmUp(opened, await open())
+  const turn = async (): Promise<Stay> => {
+    const unlock = await opened.lock('turn')
+    const from = clock()
+    await setTimeout(HOLD_MS)
+    const to = clock()
+    await unlock()
+    return { from, to }
+  }
+  serve({ turn }, () => closeAndExit(opened))
+}
+
+/** Connections are open, whatever wakes a waiter is up, and the code compiled. */
+async function warmUp(opened: Opened, other: Opened): Promise<void> {
+  const key = `warm up ${process.pid}`
+  for (let i = 0; i < 5; i += 1) {
+    const unlock = await other.lock(key)
+    const next = opened.lock(key)
+    await setTimeout(30)
+    await unlock()
+    await (
+      await next
+    )()
+  }
+  await other.close()
+}
