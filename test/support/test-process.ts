@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
+import { bundled } from './bundled.ts'
 
 /** Another process, to be told what to do. `Name` is what it can be told; the file says so by messages. */
 export class TestProcess<Name extends string> {
@@ -32,8 +33,8 @@ export class TestProcess<Name extends string> {
   }
 
   static async fork<N extends string>(file: string): Promise<TestProcess<N>> {
-    const child = fork(file, {
-      execArgv: ['--import', import.meta.resolve('tsx'), '--no-warnings'],
+    const child = fork(await bundled(file), {
+      execArgv: ['--no-warnings'],
       serialization: 'advanced',
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     })
