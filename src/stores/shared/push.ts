@@ -219,10 +219,10 @@ export class Push {
         const leaving = take(this.#leaving)
         if (leaving.length > 0) await this.#dismiss(leaving)
         const fresh = take(this.#fresh).filter((key) => this.#watches(key))
-        if (fresh.length > 0) (await bounded(this.#askFor(fresh))).forEach((key) => this.#announce(key))
+        if (fresh.length > 0) (await this.#lookAt(fresh)).forEach((key) => this.#announce(key))
       }
     } catch {
-      // The next poll, ours or core's, looks again; the steps of the store report what is wrong.
+      // The next poll goes on with it; the steps of the store report what is wrong.
     }
   }
 
@@ -236,6 +236,16 @@ export class Push {
     }
     // Only now: until it is done, this process may be woken for them, and has to pass that on.
     for (const key of keys) if (!this.#watches(key)) this.#strike(key)
+  }
+
+  async #lookAt(keys: readonly string[]): Promise<readonly string[]> {
+    try {
+      return await bounded(this.#askFor(keys))
+    } catch (error) {
+      // Again: that nobody was woken for them meanwhile is not known.
+      for (const key of keys) if (this.#watches(key)) this.#fresh.add(key)
+      throw error
+    }
   }
 
   /** Those of the keys that may be free. */
