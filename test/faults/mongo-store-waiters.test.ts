@@ -86,7 +86,6 @@ describe('who waits by a change stream', () => {
     { readConcern: { level: 'local' } },
     { readPreference: 'secondaryPreferred' },
     { raw: true },
-    { timeoutMS: 3000 },
     { socketTimeoutMS: 3000 },
     { promoteValues: false },
     { useBigInt64: true },

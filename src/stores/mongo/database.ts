@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { within } from '../../databases/limit.ts'
 import type { MongoDb, MongoDocument } from '../../databases/mongo.ts'
-import { isElection, isRace, TimedOut, writeFailure } from './failures.ts'
+import { isElection, isRace, isUnsent, TimedOut, writeFailure } from './failures.ts'
 
 /** Below core's limit of 3 s for a call, so that the caller learns what was in the way. */
 export const LIMIT_MS = 2500
@@ -40,8 +40,8 @@ export class Database {
   }
 
   /**
-   * Again while another upsert was first, and while there is no primary, until the limit. `attempt` is 1 for the
-   * first time: what came before may have been done.
+   * Again while another upsert was first, while there is no primary, and if it was not even sent, until the limit.
+   * `attempt` is 1 for the first time: what came before may have been done.
    */
   async step<T>(work: (command: Command, attempt: number) => Promise<T>): Promise<T> {
     const until = performance.now() + LIMIT_MS
@@ -51,7 +51,8 @@ export class Database {
         return await work(command, attempt)
       } catch (error) {
         const pauseMs = isRace(error) ? 0 : PAUSE_MS * (0.5 + Math.random())
-        if (!(isRace(error) || isElection(error)) || performance.now() + pauseMs > until) throw error
+        const again = isRace(error) || isElection(error) || isUnsent(error)
+        if (!again || performance.now() + pauseMs > until) throw error
         await setTimeout(pauseMs)
       }
     }

@@ -62,6 +62,11 @@ export function isElection(error: unknown): boolean {
   return ELECTION.has(codeOf(error))
 }
 
+/** It was never sent: another call had found out before that the connections are of no more use. */
+export function isUnsent(error: unknown): boolean {
+  return error instanceof Error && error.name === 'MongoPoolClearedError'
+}
+
 /** What the caller sees: what is wrong with which collection, and what to do. */
 export function asLockError(error: unknown, namespace: string): LockError {
   if (error instanceof LockError) return error
