@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { backgroundTimers, within } from '../../databases/limit.ts'
 import type { Watch } from '../../store.ts'
 
-/** For keys that nobody listens for: behind a pooler, without push, or until a lost connection is back. */
+/** For keys that nobody listens for: behind a pooler, without push, or until a lost connection is back. On average. */
 const POLL_MS = 100
 /** One who was woken and has not asked by then leaves it to the next. */
 const TURN_MS = 50
@@ -186,13 +186,16 @@ export class Push {
   }
 
   #tick(): NodeJS.Timeout {
-    return setTimeout(() => {
-      this.#poll = undefined
-      const keys = this.#keys()
-      for (const key of keys) if (!this.#hears(key)) this.#fresh.add(key)
-      if (this.#fresh.size > 0) void this.#work()
-      if (keys.length > 0) this.#poll = this.#tick()
-    }, POLL_MS).unref()
+    return setTimeout(
+      () => {
+        this.#poll = undefined
+        const keys = this.#keys()
+        for (const key of keys) if (!this.#hears(key)) this.#fresh.add(key)
+        if (this.#fresh.size > 0) void this.#work()
+        if (keys.length > 0) this.#poll = this.#tick()
+      },
+      POLL_MS * (0.75 + Math.random() / 2),
+    ).unref()
   }
 
   #lookSoon(key: string): void {
