@@ -3,6 +3,7 @@ import type { Locks } from '../../src/locks.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { failureOf, locksOn, observe, proxyTo, storeOn, until } from '../support/postgres-stage.ts'
 import { everyClient } from '../support/postgres-drivers.ts'
+import { holdAndWait } from '../support/stage.ts'
 
 const url = await freshDatabase()
 const query = observe(url)
@@ -18,30 +19,15 @@ async function listeners(): Promise<number[]> {
 }
 
 /** Beside the proxy, so that only the waiter has its troubles. */
-async function holdAndWait(waiters: Locks, key: string): Promise<{ free(): Promise<number> }> {
-  const holders = locksOn(url)
-  const lease = await holders.acquire(key)
-  const turn = waiters.acquire(key, { wait: '30s' }).then(async (next) => {
-    const at = performance.now()
-    await next.release()
-    return at
-  })
-  turn.catch(() => {})
-  await until('the waiter', async () => (await holders.inspect(key))?.wanted)
-  return {
-    async free() {
-      const from = performance.now()
-      await lease.release()
-      return (await turn) - from
-    },
-  }
+function heldBeside(waiters: Locks, key: string): Promise<{ free(): Promise<number> }> {
+  return holdAndWait(locksOn(url), waiters, key)
 }
 
 /** How long the middle one of several turns takes to pass from one process to another. */
 async function handOver(waiters: Locks, key: string): Promise<number> {
   const times: number[] = []
   for (let i = 0; i < 5; i += 1) {
-    const { free } = await holdAndWait(waiters, key)
+    const { free } = await heldBeside(waiters, key)
     await until('a name on the list', async () => {
       const [row] = await query('select cardinality(waiters) as n from holdfast_locks where key = $1', key)
       return row?.n === 1
@@ -101,7 +87,7 @@ describe.each(pooled)('the network between $name and PostgreSQL', (client) => {
     const locks = locksOn(storeOn(await client.open(url)), { poll: { max: '20s' } })
     const key = `ended under ${client.name}`
     expect(await handOver(locks, key)).toBeLessThan(PUSHED_MS)
-    const { free } = await holdAndWait(locks, key)
+    const { free } = await heldBeside(locks, key)
     await until('a listener', async () => (await listeners()).length === 1)
     const [old] = await listeners()
     await query('select pg_terminate_backend($1)', old)
@@ -128,7 +114,7 @@ describe('a listening connection that died in silence', () => {
     const old = await listeners()
     for (const { proxy } of waiters) proxy.strand()
     for (const { locks, key } of waiters)
-      expect(await (await holdAndWait(locks, key)).free()).toBeLessThan(2000)
+      expect(await (await heldBeside(locks, key)).free()).toBeLessThan(2000)
     await until(
       'other listeners',
       async () => (await listeners()).filter((pid) => !old.includes(pid)).length === waiters.length,

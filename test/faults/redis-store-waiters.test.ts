@@ -13,6 +13,7 @@ import {
   until,
   waitersOf,
 } from '../support/redis-stage.ts'
+import { holdAndWait } from '../support/stage.ts'
 
 const server = await startRedis()
 atLast(() => server.stop())
@@ -26,30 +27,15 @@ async function listeners(): Promise<string[]> {
 }
 
 /** A key that is held beside whatever is wrong with the network of the waiter. */
-async function holdAndWait(waiters: Locks, key: string): Promise<{ free(): Promise<number> }> {
-  const holders = locksOn(storeOn(server.url))
-  const lease = await holders.acquire(key)
-  const turn = waiters.acquire(key, { wait: '30s' }).then(async (next) => {
-    const at = performance.now()
-    await next.release()
-    return at
-  })
-  turn.catch(() => {})
-  await until('the waiter', async () => (await holders.inspect(key))?.wanted)
-  return {
-    async free() {
-      const from = performance.now()
-      await lease.release()
-      return (await turn) - from
-    },
-  }
+function heldBeside(waiters: Locks, key: string): Promise<{ free(): Promise<number> }> {
+  return holdAndWait(locksOn(storeOn(server.url)), waiters, key)
 }
 
 /** How long the middle one of several turns takes to pass from one process to another. */
 async function handOver(waiters: Locks, key: string): Promise<number> {
   const times: number[] = []
   for (let i = 0; i < 5; i += 1) {
-    const { free } = await holdAndWait(waiters, key)
+    const { free } = await heldBeside(waiters, key)
     await until('a name on the list', async () => (await waitersOf(server, nameOf(key))).length === 1)
     times.push(await free())
   }
@@ -62,13 +48,13 @@ describe.each(everyClient)('$name: who waits', (client) => {
     const locks = locksOn(storeOn(await client.open(server.url)), { poll: { max: '20s' } })
     const key = `killed under ${client.name}`
     expect(await handOver(locks, key)).toBeLessThan(PUSHED_MS)
-    const { free } = await holdAndWait(locks, key)
+    const { free } = await heldBeside(locks, key)
     await until('a listener', async () => (await listeners()).length === 1)
     const [old = ''] = await listeners()
     await server.command('client', 'kill', 'id', old)
     // At once: whatever is lost meanwhile costs a poll of the store, not of core.
     expect(await free()).toBeLessThan(2000)
-    const again = await holdAndWait(locks, key)
+    const again = await heldBeside(locks, key)
     await until('another listener', async () => (await listeners()).some((id) => id !== old))
     expect(await again.free()).toBeLessThan(2000)
     expect(await handOver(locks, key)).toBeLessThan(PUSHED_MS)
@@ -80,7 +66,7 @@ describe.each(everyClient)('$name: who waits', (client) => {
     const key = `cut from ${client.name}`
     expect(await handOver(locks, key)).toBeLessThan(PUSHED_MS)
     const lease = await locks.acquire(`${key}, held`)
-    const { free } = await holdAndWait(locks, key)
+    const { free } = await heldBeside(locks, key)
     for (let i = 0; i < 3; i += 1) {
       proxy.cut()
       await locks.acquire(`${key} ${i}`)

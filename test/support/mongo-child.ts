@@ -5,6 +5,7 @@ import { createLocks, type Locks } from '../../src/locks.ts'
 import type { AcquireOptions, LocksOptions } from '../../src/options.ts'
 import type { LockStats } from '../../src/monitor/stats.ts'
 import client, { type MongoStoreAddress } from './mongo-client.ts'
+import { answerCalls } from './answer-calls.ts'
 
 export interface Call {
   readonly id: number
@@ -78,13 +79,4 @@ const actions = {
   },
 }
 
-process.on('message', (call: Call) => {
-  const { id, name, args } = call
-  const action = actions[name] as (...args: readonly unknown[]) => Promise<unknown>
-  action(...args).then(
-    (result) => process.send?.({ id, result }),
-    (error: Error & { code?: string }) =>
-      process.send?.({ id, error: { message: error.message, code: error.code } }),
-  )
-})
-process.send?.({ ready: true })
+answerCalls(actions)

@@ -5,7 +5,7 @@ import type { Store } from '../../src/store.ts'
 import { mongoStore, type MongoStoreOptions } from '../../src/stores/mongo/index.ts'
 import type { MongoServer } from '../servers/mongo.ts'
 import type { Call } from './mongo-child.ts'
-import { atEnd, locksOn, until } from './stage.ts'
+import { atEnd, locksOn } from './stage.ts'
 import { TestProcess } from './test-process.ts'
 
 export * from './stage.ts'
@@ -35,29 +35,6 @@ function isDb(given: object | string): boolean {
 export async function recordOf(server: MongoServer, key: string): Promise<Document | null> {
   const reply = await server.command(DATABASE, { find: COLLECTION, filter: { _id: key }, limit: 1 })
   return reply['cursor'].firstBatch[0] ?? null
-}
-
-/** A key that one process holds and another waits for, until it is freed; that resolves to the time it took. */
-export async function holdAndWait(
-  holders: Locks,
-  waiters: Locks,
-  key: string,
-): Promise<{ free(): Promise<number> }> {
-  const lease = await holders.acquire(key)
-  const turn = waiters.acquire(key, { wait: '30s' }).then(async (next) => {
-    const at = performance.now()
-    await next.release()
-    return at
-  })
-  turn.catch(() => {})
-  await until('the waiter', async () => (await holders.inspect(key))?.wanted)
-  return {
-    async free() {
-      const from = performance.now()
-      await lease.release()
-      return (await turn) - from
-    },
-  }
 }
 
 /** A poll so slow that only push can wake those who wait. */

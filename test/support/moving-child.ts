@@ -3,6 +3,7 @@ import { Redis } from 'ioredis'
 import { type RedisFence, redisFence } from '../../src/fence/index.ts'
 import { createLocks, type Locks } from '../../src/locks.ts'
 import movingClient, { houseAt, type MoveAddress } from './moving-client.ts'
+import { answerCalls } from './answer-calls.ts'
 
 export interface Call {
   readonly id: number
@@ -102,13 +103,4 @@ const actions = {
   },
 }
 
-process.on('message', (call: Call) => {
-  const { id, name, args } = call
-  const action = actions[name] as (...args: readonly unknown[]) => Promise<unknown>
-  action(...args).then(
-    (result) => process.send?.({ id, result }),
-    (error: Error & { code?: string }) =>
-      process.send?.({ id, error: { message: error.message, code: error.code } }),
-  )
-})
-process.send?.({ ready: true })
+answerCalls(actions)

@@ -61,3 +61,26 @@ export async function until(what: string, holds: () => unknown, capMs = 20_000):
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
+
+/** A key that one process holds and another waits for, until it is freed; that resolves to the time it took. */
+export async function holdAndWait(
+  holders: Locks,
+  waiters: Locks,
+  key: string,
+): Promise<{ free(): Promise<number> }> {
+  const lease = await holders.acquire(key)
+  const turn = waiters.acquire(key, { wait: '30s' }).then(async (next) => {
+    const at = performance.now()
+    await next.release()
+    return at
+  })
+  turn.catch(() => {})
+  await until('the waiter', async () => (await holders.inspect(key))?.wanted)
+  return {
+    async free() {
+      const from = performance.now()
+      await lease.release()
+      return (await turn) - from
+    },
+  }
+}
