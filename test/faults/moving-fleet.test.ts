@@ -11,7 +11,7 @@ import { atEnd, atLast, until } from '../support/stage.ts'
 import { TestProcess } from '../support/test-process.ts'
 
 const COUNT = 5
-const TURNS_BETWEEN = 20
+const TURNS_BETWEEN = 6
 const AN_HOUR = 3_600_000_000
 const CHILD = fileURLToPath(new URL('../support/moving-child.ts', import.meta.url))
 
@@ -83,10 +83,20 @@ it.each(moves)(
     atEnd(() => resource.disconnect())
 
     const finds = async (): Promise<Finds[]> => Promise.all(fleet.map((one) => one.call<Finds>('finds')))
+    /**
+     * Until every key had its turns. A step of a move that is over before the lease of one that was killed is over leaves
+     * a key that no moving instance has taken, and that one's numbers go by the clocks: docs/migrating.md forbids it.
+     */
     const goOn = async (): Promise<void> => {
-      const turns = async (): Promise<number> => (await finds()).reduce((sum, one) => sum + one.turns, 0)
-      const before = await turns()
-      await until('more turns', async () => (await turns()) >= before + TURNS_BETWEEN)
+      const turnsOf = async (): Promise<number[]> => {
+        const found = await finds()
+        return keys.map((key) => found.reduce((sum, { turns }) => sum + (turns[key] ?? 0), 0))
+      }
+      const goals = (await turnsOf()).map((before) => before + TURNS_BETWEEN)
+      await until('more turns', async () => {
+        const turns = await turnsOf()
+        return goals.every((goal, index) => (turns[index] as number) >= goal)
+      })
     }
     const moveAll = async (mode: Mode): Promise<void> => {
       for (const one of fleet) {

@@ -16,7 +16,8 @@ export type Mode = 'from' | 'both' | 'to'
 
 /** What is found at the guarded resource. */
 export interface Finds {
-  readonly turns: number
+  /** Of each key. */
+  readonly turns: Readonly<Record<string, number>>
   readonly complaints: readonly string[]
 }
 
@@ -34,14 +35,14 @@ let guard: RedisFence
 let locks: Locks
 let working: Promise<unknown> = Promise.resolve()
 let over = false
-let turns = 0
+let turns: Record<string, number> = {}
 const complaints: string[] = []
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 async function locksIn(mode: Mode, address: MoveAddress): Promise<Locks> {
   const store = mode === 'both' ? await movingClient(address) : await houseAt(address[mode])
-  return createLocks(store, { service: mode, lease: '8s', wait: '30s', logger: null })
+  return createLocks(store, { service: mode, lease: '6s', wait: '30s', logger: null })
 }
 
 async function turn(key: string): Promise<void> {
@@ -51,7 +52,7 @@ async function turn(key: string): Promise<void> {
     if (found !== '') complaints.push(`${me} met ${String(found)} at ${key}`)
     await sleep(Math.random() * 4)
     await resource.eval(LEAVE, 1, inside, me)
-    turns += 1
+    turns[key] = (turns[key] ?? 0) + 1
   })
 }
 
@@ -74,7 +75,7 @@ const actions = {
     guard = redisFence(resource, { strict: true })
     locks = await locksIn(mode, address)
     over = false
-    turns = 0
+    turns = {}
     complaints.length = 0
     working = Promise.all(keys.map(work))
   },
