@@ -1,7 +1,7 @@
 import type { Bid } from './bid.ts'
 import type { Environment } from './environment.ts'
 import { LockError } from './errors.ts'
-import type { Lease } from './lease.ts'
+import type { KeyLease } from './key-lease.ts'
 import type { Journal } from './monitor/journal.ts'
 import type { Request } from './options.ts'
 import type { Renewals } from './renewals.ts'
@@ -45,16 +45,18 @@ export class Hold {
   failure: LockError | undefined
   renewalsUnderWay = 0
   leaseMs: number
+  atLeastMs: number
   grant: number
   handOffs = 0
   rotatedAt: number
   /** The outermost lease now in force. */
-  lease: Lease | null = null
+  lease: KeyLease | null = null
   /** Lost without word from the store, which a renewal may have reached all the same. */
   mayBeAtStore = false
   readonly #keeping: HoldKeeping
   readonly #deadline: Entry<Hold> = new Entry(this)
-  #windingDown = false
+  /** Why it is not renewed any more. */
+  #windingDown: string | null = null
   #state: 'held' | 'ended' | 'lost' = 'held'
 
   constructor(
@@ -67,6 +69,7 @@ export class Hold {
     this.bid = bid
     this.request = request
     this.leaseMs = request.leaseMs
+    this.atLeastMs = request.atLeastMs
     this.grant = grant.number
     this.since = keeping.env.now()
     this.rotatedAt = grant.sentAt
@@ -98,16 +101,17 @@ export class Hold {
 
   /** Whether it can be passed on to `request`, and serve it as well as a grant of its own would. */
   mayServe(request: Request): boolean {
-    const { leaseMs, renew, rotateMs, context, atLeastMs } = this.request
+    const { leaseMs, renew, rotateMs, context } = this.request
     const suits =
       renew &&
+      this.#windingDown === null &&
       request.renew &&
       request.leaseMs === leaseMs &&
       // Nothing longer was ever sent, or a dead successor would keep the key for that long.
       request.leaseMs === this.bid.longestMs &&
       request.rotateMs === rotateMs &&
       request.context === context &&
-      atLeastMs === 0 &&
+      this.atLeastMs === 0 &&
       request.atLeastMs === 0
     const inSlice = this.handOffs + 1 < TOKENS_PER_GRANT && this.env.now() - this.since < SLICE_MS
     return suits && inSlice && this.remainingMs >= leaseMs / 2
@@ -130,7 +134,7 @@ export class Hold {
     const { key } = this.claim
     const ended = `the lease of ${this.leaseMs} ms on "${key}"`
     const why = this.#windingDown
-      ? `the client was closed, and ${ended} is over`
+      ? `${this.#windingDown}, and ${ended} is over`
       : this.request.renew
         ? `no renewal was confirmed in time, so ${ended} may have run out`
         : `${ended} is over, and with renew: false it is not renewed`
@@ -147,8 +151,8 @@ export class Hold {
   }
 
   /** No more renewals; the lease ends at its deadline unless it is released before. */
-  windDown(): void {
-    this.#windingDown = true
+  windDown(why: string): void {
+    this.#windingDown ??= why
     this.#keeping.renewals.delete(this)
   }
 

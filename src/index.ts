@@ -2,15 +2,15 @@ export type { Duration } from './duration.ts'
 export { type Environment, systemEnvironment } from './environment.ts'
 export { LOCK_ERROR_CODES, LockError, type LockErrorCode } from './errors.ts'
 export type { LockEvent, LockEvents, LockListener } from './events.ts'
-export type { Lease } from './lease.ts'
-export { type Body, createLocks, type Health, type Locks } from './locks.ts'
+export type { KeyDefaults } from './key-pattern.ts'
+export type { Lease, LeaseJson } from './lease.ts'
+export { type Body, createLocks, type Health, type Keys, type Locks } from './locks.ts'
 export type { HistogramSnapshot } from './monitor/histogram.ts'
 export type { Logger } from './monitor/journal.ts'
 export type { LockStats } from './monitor/stats.ts'
 export type { OnceOptions, OnceOutcome } from './once.ts'
 export type {
   AcquireOptions,
-  Defaults,
   Isolation,
   ListOptions,
   LocksOptions,
@@ -19,6 +19,8 @@ export type {
   TryOptions,
   UsingOptions,
 } from './options.ts'
+export { currentLease } from './section.ts'
+export type { Defaults } from './settings.ts'
 export type {
   Answer,
   Ask,

@@ -1,6 +1,8 @@
 import { LockError } from './errors.ts'
 
 export const MAX_KEY_BYTES = 512
+/** One call of a store takes as many. */
+const MAX_KEYS = 1000
 
 // Control characters break logs, protocols and terminals, and nobody types them on purpose.
 // oxlint-disable-next-line no-control-regex
@@ -32,13 +34,27 @@ export function checkKey(key: unknown): string {
   return key
 }
 
+/** Of several keys each once, in the one order in which all take them. One alone is as if it was given alone. */
+export function checkKeys(keys: unknown): string | readonly string[] {
+  if (!Array.isArray(keys)) return checkKey(keys)
+  const unique = new Set<string>()
+  for (const key of keys as readonly unknown[]) {
+    unique.add(checkKey(key))
+    if (unique.size > MAX_KEYS)
+      throw invalid(`at most ${MAX_KEYS} keys can be taken together; lock something larger`)
+  }
+  if (unique.size === 0) throw invalid('give at least one lock key')
+  const [only = '', ...others] = unique
+  return others.length === 0 ? only : [only, ...others].sort()
+}
+
 function invalid(message: string): LockError {
   return new LockError('INVALID_LOCK_KEY', message)
 }
 
 function kindOf(value: unknown): string {
   if (value === null) return 'null'
-  if (Array.isArray(value)) return 'an array'
+  if (Array.isArray(value)) return 'an array; this call takes one key'
   if (typeof value === 'object' && typeof (value as { key?: unknown }).key === 'string') {
     return `an object; to lock its key pass "${(value as { key: string }).key}"`
   }

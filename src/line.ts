@@ -6,7 +6,7 @@ import type { Timer } from './environment.ts'
 import { LockError } from './errors.ts'
 import { Fifo } from './fifo.ts'
 import { deadlineOf, Hold, type HoldKeeping, LEFT, type Leaving } from './hold.ts'
-import { Lease } from './lease.ts'
+import { KeyLease } from './key-lease.ts'
 import { nameOf } from './monitor/journal.ts'
 import type { Request } from './options.ts'
 import type { Pace } from './pace.ts'
@@ -69,12 +69,14 @@ export class Line implements Queue {
     return this.#phase === 'held'
   }
 
-  enter(request: Request): Promise<Lease | Contention> {
-    const oneTry = request.waitMs === 0
-    const free = this.#phase === 'idle' || (oneTry && this.#phase === 'courteous')
+  enter(request: Request): Promise<KeyLease | Contention> {
+    const { oneTry, isPart } = request
+    // One of several keys will be waited for if need be, and so does not jump the queue.
+    const free = this.#phase === 'idle' || (oneTry && !isPart && this.#phase === 'courteous')
     if (oneTry && (!free || this.#waiters.size > 0)) {
-      this.#keeping.journal.timedOut(this.key, 0, this.#knownHolder())
-      return Promise.resolve(this.#contention(0))
+      const contention = this.#contention(0)
+      if (!isPart) this.#keeping.journal.timedOut(contention)
+      return Promise.resolve(contention)
     }
     const waiter = new Waiter(this.#keeping.env, request, this)
     this.#waiters.push(waiter)
@@ -85,7 +87,7 @@ export class Line implements Queue {
 
   /** The outermost lease on `hold`, which is in force, is done. Resolves to whether it still was ours. */
   leave(hold: Hold): Promise<Leaving> {
-    const lingerMs = hold.since + hold.request.atLeastMs - this.#keeping.env.now()
+    const lingerMs = hold.since + hold.atLeastMs - this.#keeping.env.now()
     if (lingerMs > 0) {
       if (this.#closing) this.#dropHold()
       else this.#wait('lingering', lingerMs, () => this.#giveBack(hold), true)
@@ -141,9 +143,7 @@ export class Line implements Queue {
   close(reason: LockError): void {
     this.#closing = true
     for (let waiter = this.#waiters.first; waiter; waiter = this.#waiters.first) {
-      this.#waiters.delete(waiter)
-      this.#keeping.journal.stats.counters.aborted += 1
-      waiter.fail(reason)
+      this.#fail(waiter, 'aborted', reason)
     }
     if (this.#phase === 'held' && this.#hold) this.#closeHold(this.#hold, reason)
     else if (this.#phase === 'lingering') this.#dropHold()
@@ -152,7 +152,7 @@ export class Line implements Queue {
 
   // A body gets until its deadline to stop; renewing for longer would let it keep `close` waiting.
   #closeHold(hold: Hold, reason: LockError): void {
-    hold.windDown()
+    hold.windDown('the client was closed')
     hold.lease?.notify(reason)
     if (!hold.lease?.runsBody) void hold.lease?.dispose()
   }
@@ -217,7 +217,7 @@ export class Line implements Queue {
       asker.conflicted = true
       this.#keeping.journal.denied(this.key, denial)
     }
-    if (asker.waiting && asker.request.waitMs === 0) this.#refuse(asker)
+    if (asker.waiting && asker.request.oneTry) this.#refuse(asker)
     if (this.#freedWhileAsking || this.#waiters.size === 0) return this.#proceed()
     // Once: a store may answer each with word to ask again.
     if (!this.#watched) this.#keeping.watch(this.key)
@@ -230,30 +230,17 @@ export class Line implements Queue {
     this.#fault = error
     // Only a store that is out of reach may come back; a wrong option stays wrong.
     const lasting = error.code !== 'STORE_UNAVAILABLE'
-    if (asker.waiting && (lasting || asker.request.waitMs === 0)) {
-      this.#waiters.delete(asker)
-      this.#keeping.journal.stats.counters.failed += 1
-      asker.fail(error)
-    }
+    if (asker.waiting && (lasting || asker.request.oneTry)) this.#fail(asker, 'failed', error)
     this.#sleep(this.#keeping.pace.afterFault(this.#tries++))
   }
 
   gaveUp(waiter: Waiter, why: 'timeout' | 'abort'): void {
     // Told to by a listener of the very event that says it is served.
     if (!waiter.waiting) return
-    const { counters } = this.#keeping.journal.stats
     const fault = this.#fault ?? this.#silence(waiter)
-    if (why === 'abort') {
-      this.#waiters.delete(waiter)
-      counters.aborted += 1
-      waiter.fail(aborted(this.key, waiter.request.signal))
-    } else if (fault) {
-      this.#waiters.delete(waiter)
-      counters.failed += 1
-      waiter.fail(fault)
-    } else {
-      this.#refuse(waiter)
-    }
+    if (why === 'abort') this.#fail(waiter, 'aborted', aborted(this.key, waiter.request.signal))
+    else if (fault) this.#fail(waiter, 'failed', fault)
+    else this.#refuse(waiter)
     if (this.#waiters.size === 0 && this.#phase === 'sleeping') this.#rest()
   }
 
@@ -269,22 +256,28 @@ export class Line implements Queue {
 
   #refuse(waiter: Waiter): void {
     this.#waiters.delete(waiter)
-    const { waitedMs } = waiter
-    waiter.refuse(this.#contention(waitedMs))
-    this.#keeping.journal.timedOut(this.key, waitedMs, this.#knownHolder())
+    const contention = this.#contention(waiter.waitedMs)
+    waiter.refuse(contention)
+    if (!waiter.request.isPart) this.#keeping.journal.timedOut(contention)
+  }
+
+  #fail(waiter: Waiter, how: 'aborted' | 'failed', error: LockError): void {
+    this.#waiters.delete(waiter)
+    if (!waiter.request.isPart) this.#keeping.journal.stats.counters[how] += 1
+    waiter.fail(error)
   }
 
   #contention(waitedMs: number): Contention {
     const holder = this.#knownHolder()
     const where = this.#hold ? 'this process, ' : ''
-    return new Contention(waitedMs, holder && where + nameOf(holder))
+    return new Contention(this.key, waitedMs, holder, holder && where + nameOf(holder))
   }
 
   // Reported when all is done: a listener may abort, acquire, release or close in reply.
   #give(waiter: Waiter, hold: Hold, report: () => { previous: Holder | null; handedOff: boolean }): void {
     this.#waiters.delete(waiter)
     const { waitedMs } = waiter
-    const lease = new Lease(hold)
+    const lease = new KeyLease(hold)
     hold.lease = lease
     waiter.give(lease)
     this.#keeping.journal.granted(lease, waitedMs, report())

@@ -1,61 +1,31 @@
-import { randomBytes } from 'node:crypto'
-import { hostname } from 'node:os'
-import {
-  isAnswer,
-  isGrantNumber,
-  isLockPage,
-  isLockRecord,
-  isReleaseAnswer,
-  isRenewalAnswer,
-} from './answers.ts'
-import { Batcher, type Step } from './batcher.ts'
-import { Compensation } from './compensation.ts'
-import { Connection } from './connection.ts'
-import type { Environment } from './environment.ts'
+import { isGrantNumber, isLockPage, isLockRecord } from './answers.ts'
+import type { AnyLease } from './bundle.ts'
 import { LockError } from './errors.ts'
-import { Events, type LockEvent, type LockListener } from './events.ts'
-import type { Hold } from './hold.ts'
-import { checkKey } from './key.ts'
-import { Lease } from './lease.ts'
+import type { LockEvent, LockListener } from './events.ts'
+import { checkKey, checkKeys } from './key.ts'
+import type { Lease } from './lease.ts'
 import { lostBeforeRelease } from './line.ts'
-import { Journal, WARNINGS_ONLY } from './monitor/journal.ts'
-import { type LockStats, Stats } from './monitor/stats.ts'
+import { WARNINGS_ONLY } from './monitor/journal.ts'
+import type { LockStats } from './monitor/stats.ts'
 import {
   type AcquireOptions,
   type Call,
-  checkConfigure,
   checkListOptions,
   checkLocksOptions,
-  checkNames,
   checkRequest,
   checkTransaction,
-  type Defaults,
   type ListOptions,
   type LocksOptions,
   type Request,
-  type Settings,
   type TransactionOptions,
   type TryOptions,
   type UsingOptions,
 } from './options.ts'
+import { checkNames } from './option-check.ts'
 import { checkOnce, Once, type OnceOptions, type OnceOutcome } from './once.ts'
-import { Pace } from './pace.ts'
-import { Renewals } from './renewals.ts'
-import { Schedule } from './schedule.ts'
-import { enclosingLease, runInside } from './section.ts'
-import type {
-  Answer,
-  Ask,
-  Claim,
-  Holder,
-  ListQuery,
-  LockPage,
-  LockRecord,
-  ReleaseAnswer,
-  Renewal,
-  RenewalAnswer,
-  Store,
-} from './store.ts'
+import { runInside } from './section.ts'
+import { checkConfigure, type Defaults, type Settings, settingsFor } from './settings.ts'
+import type { ListQuery, LockPage, LockRecord, Store } from './store.ts'
 import { checkStore } from './store-check.ts'
 import { storeLoader } from './store-url.ts'
 import {
@@ -65,8 +35,8 @@ import {
   type TransactionManager,
   type TransactionOf,
 } from './transaction.ts'
-import { aborted, Contention } from './waiter.ts'
-import { WaitingRoom } from './waiting-room.ts'
+import { Contention } from './waiter.ts'
+import { Workings } from './workings.ts'
 
 /** A client of one store, for this process. Make one and share it. */
 export function createLocks(store: Store | string, options: LocksOptions = {}): Locks {
@@ -83,21 +53,19 @@ export interface Health {
 
 export type Body<T> = (lease: Lease) => T | Promise<T>
 
+/** One key, or several to take together. */
+export type Keys = string | readonly string[]
+
 /**
  * The way of a lock: `acquire` → WaitingRoom (a Line per key; its head alone asks) → Batcher → Store
  * → Hold → Lease. All holds share one schedule of renewals and one of deadlines. `release` → the
  * next in line, or Batcher → Store.
  */
 export class Locks {
-  readonly #env: Environment
-  readonly #events = new Events()
-  readonly #journal: Journal
-  readonly #connection: Connection
-  readonly #compensation: Compensation
-  readonly #renewals: Renewals
-  readonly #deadlines: Schedule<Hold>
-  readonly #room: WaitingRoom
+  readonly #workings: Workings
   readonly #once: Once
+  /** What ends with the client, and before it. */
+  readonly #attached = new Set<() => unknown>()
   #settings: Settings
   /** What a call without options asks for, the same each time. */
   #plainRequests: Partial<Record<Call, Request>> = {}
@@ -105,58 +73,22 @@ export class Locks {
 
   /** @internal Use `createLocks`. */
   constructor(store: Store | string, options: LocksOptions) {
-    const checked = checkLocksOptions(options)
-    const env = checked.environment
-    const source = typeof store === 'string' ? storeLoader(store) : checkStore(store)
-    this.#env = env
-    this.#settings = checked.settings
-    this.#journal = new Journal(
-      env,
-      new Stats(),
-      this.#events,
-      options.logger === undefined ? WARNINGS_ONLY : (options.logger ?? {}),
-    )
-    const connection = new Connection(source, env, this.#journal, checked.callTimeoutMs)
-    this.#connection = connection
-    const acquires = new Batcher<Ask, Answer>(env, connection, {
-      call: (target, asks) => target.acquire(asks),
-      isAnswer,
-      late: (ask, answer) => {
-        if (answer.granted) this.#room.strayGrant(ask)
-      },
-    })
-    const releaseStep: Step<Claim, ReleaseAnswer> = {
-      call: (target, claims) => target.release(claims),
-      isAnswer: isReleaseAnswer,
-    }
-    const releases = new Batcher<Claim, ReleaseAnswer>(env, connection, releaseStep)
-    const renewals = new Batcher<Renewal, RenewalAnswer>(env, connection, {
-      call: (target, claims) => target.renew(claims),
-      isAnswer: isRenewalAnswer,
-    })
-    this.#compensation = new Compensation(env, new Batcher(env, connection, releaseStep))
-    this.#renewals = new Renewals(env, renewals)
-    this.#deadlines = new Schedule<Hold>(env, (holds) => holds.forEach((hold) => hold.expire()))
-    const { service } = checked
-    const instance = checked.instance ?? `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`
-    const plainHolder: Holder = Object.freeze({ service, instance, context: null })
-    this.#room = new WaitingRoom({
-      env,
-      journal: this.#journal,
-      renewals: this.#renewals,
-      deadlines: this.#deadlines,
-      acquires,
-      releases,
-      compensation: this.#compensation,
-      pace: new Pace(env, () => this.#settings),
-      holder: (context) => (context === null ? plainHolder : { ...plainHolder, context }),
-      latencyMs: () => connection.latencyMs,
-      openWatch: (onFreed) => connection.watch(onFreed),
+    const { environment, settings, service, instance, callTimeoutMs } = checkLocksOptions(options)
+    this.#settings = settings
+    this.#workings = new Workings({
+      client: this,
+      source: typeof store === 'string' ? storeLoader(store) : checkStore(store),
+      env: environment,
+      logger: options.logger === undefined ? WARNINGS_ONLY : (options.logger ?? {}),
+      callTimeoutMs,
+      service,
+      instance,
+      settings: () => this.#settings,
     })
     this.#once = new Once({
-      env,
-      journal: this.#journal,
-      using: (key, options, body) => this.using(key, options, body),
+      env: environment,
+      journal: this.#workings.journal,
+      using: (key, request, body) => this.using(key, request, body),
     })
   }
 
@@ -165,14 +97,14 @@ export class Locks {
    * If the lease was lost before the body ended, rejects with LOCK_LOST, since the body may not have
    * been alone. Inside, the same key can be entered again at once.
    */
-  using<T>(key: string, body: Body<T>, options?: UsingOptions): Promise<T>
-  using<T>(key: string, options: UsingOptions, body: Body<T>): Promise<T>
-  async using<T>(key: string, second: Body<T> | UsingOptions, third?: Body<T> | UsingOptions): Promise<T> {
+  using<T>(key: Keys, body: Body<T>, options?: UsingOptions): Promise<T>
+  using<T>(key: Keys, options: UsingOptions, body: Body<T>): Promise<T>
+  async using<T>(key: Keys, second: Body<T> | UsingOptions, third?: Body<T> | UsingOptions): Promise<T> {
     const [body, options] = typeof second === 'function' ? [second, third] : [third, second]
     if (typeof body !== 'function')
       throw new LockError('INVALID_OPTION', 'using: give a function to run under the lock')
-    const request = this.#check('using', key, options as UsingOptions | undefined)
-    const lease = this.#leaseOrThrow(key, await this.#enter(key, request))
+    const [keys, request] = this.#check('using', key, options as UsingOptions | undefined)
+    const lease = leaseOrThrow(keys, await this.#workings.entrance.enter(keys, request))
     lease.startBody()
     let result: T
     try {
@@ -184,7 +116,8 @@ export class Locks {
       throw error
     }
     const left = await lease.dispose()
-    if ((left === false || lease.loss) && !request.ignoreLoss) throw lease.loss ?? lostBeforeRelease(key)
+    if ((left === false || lease.loss) && !request.ignoreLoss)
+      throw lease.loss ?? lostBeforeRelease(lease.key)
     return result
   }
 
@@ -192,29 +125,31 @@ export class Locks {
    * Runs `body` in a transaction of `db` while holding `key`: lock, BEGIN, the guard's check, `body`, still
    * held?, COMMIT or ROLLBACK, unlock. If the lease is lost before COMMIT it rolls back and rejects with
    * LOCK_LOST. STORE_UNAVAILABLE if it could not begin or, as the message then says, if the outcome is unknown.
+   * Of several keys the guard checks each.
    */
   transaction<D extends TransactionDatabase, T>(
-    key: string,
+    key: Keys,
     db: D,
     body: (tx: TransactionOf<D>, lease: Lease) => T | Promise<T>,
     options?: TransactionOptions,
   ): Promise<T>
   transaction<X, T>(
-    key: string,
+    key: Keys,
     manager: TransactionManager<X>,
     body: (tx: X, lease: Lease) => T | Promise<T>,
     options?: TransactionOptions,
   ): Promise<T>
   async transaction<T>(
-    key: string,
+    key: Keys,
     db: unknown,
     body: (tx: never, lease: Lease) => T | Promise<T>,
     options: TransactionOptions = {},
   ): Promise<T> {
     checkBody(body, options)
-    const terms = checkTransaction(options, this.#settings)
-    const run = planTransaction(checkKey(key), db, body, terms)
-    return this.using(key, terms.usingOptions, (lease) => run(lease) as Promise<T>)
+    const keys = checkKeys(key)
+    const terms = checkTransaction(options, settingsFor(keys, this.#settings))
+    const run = planTransaction(db, body, terms)
+    return this.using(keys, terms.usingOptions, (lease) => run(lease as AnyLease) as Promise<T>)
   }
 
   /**
@@ -224,21 +159,24 @@ export class Locks {
    */
   async once(key: string, options: OnceOptions): Promise<OnceOutcome> {
     checkKey(key)
-    const terms = checkOnce(options, this.#settings)
+    const terms = checkOnce(options, settingsFor(key, this.#settings))
     this.#assertOpen()
     return this.#once.call(key, terms)
   }
 
-  /** Waits its turn for at most `wait`, then rejects with LOCK_ACQUIRE_TIMEOUT. Release it yourself. */
-  async acquire(key: string, options?: AcquireOptions): Promise<Lease> {
-    const request = this.#check('acquire', key, options)
-    return this.#leaseOrThrow(key, await this.#enter(key, request))
+  /**
+   * Waits its turn for at most `wait`, then rejects with LOCK_ACQUIRE_TIMEOUT. Release it yourself. Of several keys, at
+   * most 1000, it takes all or none, in one order everywhere: no two that do so ever wait for each other.
+   */
+  async acquire(key: Keys, options?: AcquireOptions): Promise<Lease> {
+    const [keys, request] = this.#check('acquire', key, options)
+    return leaseOrThrow(keys, await this.#workings.entrance.enter(keys, request))
   }
 
-  /** One try: the lease, or null if someone else has the key. */
-  async tryAcquire(key: string, options?: TryOptions): Promise<Lease | null> {
-    const request = this.#check('tryAcquire', key, options)
-    const outcome = await this.#enter(key, request)
+  /** One try: the lease, or null if someone else has the key, or one of the keys. */
+  async tryAcquire(key: Keys, options?: TryOptions): Promise<Lease | null> {
+    const [keys, request] = this.#check('tryAcquire', key, options)
+    const outcome = await this.#workings.entrance.enter(keys, request)
     return outcome instanceof Contention ? null : outcome
   }
 
@@ -273,23 +211,25 @@ export class Locks {
       )
     }
     this.#assertOpen()
-    const record = await this.#connection.ask((store) => store.evict(key, grant))
+    const { connection, journal, room } = this.#workings
+    const record = await connection.ask((store) => store.evict(key, grant))
     if (record !== null && !isLockRecord(record)) throw this.#nonsense('evict')
     if (record) {
-      this.#journal.evicted(key, record)
-      this.#room.evicted(record)
+      journal.evicted(key, record)
+      room.evicted(record)
     }
     return record
   }
 
   stats(): LockStats {
-    return this.#journal.stats.snapshot({ held: this.#room.held, waiting: this.#room.waiting })
+    const { journal, room } = this.#workings
+    return journal.stats.snapshot({ held: room.held, waiting: room.waiting })
   }
 
   /** Calls `listener` on each such event from now on; the result stops it. */
   on<E extends LockEvent>(event: E, listener: LockListener<E>): () => void {
     this.#assertOpen()
-    return this.#events.on(event, listener)
+    return this.#workings.events.on(event, listener)
   }
 
   /** Changes defaults for acquisitions from now on; leases in force keep what they have. */
@@ -301,13 +241,14 @@ export class Locks {
 
   /** Asks the store. Never rejects: a store that is down is an answer. */
   async health(): Promise<Health> {
-    const store = this.#connection.name
+    const { connection, env } = this.#workings
+    const store = connection.name
     if (this.#closed) return { ok: false, store, latencyMs: null, error: closedError() }
-    const start = this.#env.now()
+    const start = env.now()
     try {
       // One key, which need not be there: to find any held one, a store may have to read all that are not.
       await this.#list({ key: 'holdfast:health', limit: 1 })
-      return { ok: true, store: this.#connection.name, latencyMs: this.#env.now() - start, error: null }
+      return { ok: true, store: connection.name, latencyMs: env.now() - start, error: null }
     } catch (error) {
       return { ok: false, store, latencyMs: null, error: error as LockError }
     }
@@ -328,66 +269,50 @@ export class Locks {
     return this.close()
   }
 
+  /** @internal Ends with the client: `end` is called, and awaited, before anything else is closed. */
+  attach(end: () => unknown): () => void {
+    this.#attached.add(end)
+    return () => this.#attached.delete(end)
+  }
+
   async #close(): Promise<void> {
+    await Promise.allSettled([...this.#attached].map(async (end) => end()))
     this.#once.close(closedError())
-    await this.#room.close(closedError())
-    await this.#compensation.close()
-    this.#renewals.close()
-    this.#deadlines.close()
-    await this.#connection.close()
-    this.#events.clear()
+    await this.#workings.close(closedError())
   }
 
   async #list(query: ListQuery): Promise<LockPage> {
-    const page = await this.#connection.ask((store) => store.list(query))
+    const page = await this.#workings.connection.ask((store) => store.list(query))
     if (!isLockPage(page)) throw this.#nonsense('list')
     return page
   }
 
   #nonsense(step: string): LockError {
-    return this.#connection.asLockError(new Error(`a wrong answer to ${step}`))
+    return this.#workings.connection.asLockError(new Error(`a wrong answer to ${step}`))
   }
 
-  #check(call: Call, key: string, options?: UsingOptions): Request {
-    checkKey(key)
+  #check(call: Call, key: Keys, options?: UsingOptions): [string | readonly string[], Request] {
+    const keys = checkKeys(key)
+    const settings = settingsFor(keys, this.#settings)
     const request =
-      options === undefined
-        ? (this.#plainRequests[call] ??= checkRequest(call, {}, this.#settings))
-        : checkRequest(call, options, this.#settings)
+      options === undefined && settings === this.#settings
+        ? (this.#plainRequests[call] ??= checkRequest(call, {}, settings))
+        : checkRequest(call, options === undefined ? {} : options, settings)
     this.#assertOpen()
-    this.#journal.stats.counters.requests += 1
-    return request
-  }
-
-  #enter(key: string, request: Request): Promise<Lease | Contention> {
-    if (request.signal?.aborted) {
-      this.#journal.stats.counters.aborted += 1
-      throw aborted(key, request.signal)
-    }
-    const outer = enclosingLease(this, key)
-    if (!outer) return this.#room.enter(key, request)
-    if (!request.reentrant) {
-      this.#journal.stats.counters.failed += 1
-      const message = `"${key}" is already held by the section around this call, which would wait for itself`
-      throw new LockError('DEADLOCK', message, { key })
-    }
-    if (!outer.held) {
-      this.#journal.stats.counters.failed += 1
-      throw outer.loss ?? lostBeforeRelease(key)
-    }
-    return outer.enter(request)
-  }
-
-  #leaseOrThrow(key: string, outcome: Lease | Contention): Lease {
-    if (outcome instanceof Lease) return outcome
-    const by = outcome.by ? `; it is held by ${outcome.by}` : ''
-    const message = `could not get "${key}" within ${Math.round(outcome.waitedMs)} ms${by}`
-    throw new LockError('LOCK_ACQUIRE_TIMEOUT', message, { key })
+    return [keys, request]
   }
 
   #assertOpen(): void {
     if (this.#closed) throw closedError()
   }
+}
+
+function leaseOrThrow(keys: string | readonly string[], outcome: AnyLease | Contention): AnyLease {
+  if (!(outcome instanceof Contention)) return outcome
+  const { key, waitedMs, by } = outcome
+  const of = typeof keys === 'string' ? '' : `, one of ${keys.length} keys,`
+  const message = `could not get "${key}"${of} within ${Math.round(waitedMs)} ms${by ? `; it is held by ${by}` : ''}`
+  throw new LockError('LOCK_ACQUIRE_TIMEOUT', message, { key })
 }
 
 function closedError(): LockError {

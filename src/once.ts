@@ -2,14 +2,9 @@ import type { Environment } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { Lease } from './lease.ts'
 import type { Journal } from './monitor/journal.ts'
-import {
-  ACQUIRE_OPTIONS,
-  type AcquireOptions,
-  checkNames,
-  checkRequest,
-  type Settings,
-  type UsingOptions,
-} from './options.ts'
+import { checkNames } from './option-check.ts'
+import { ACQUIRE_OPTIONS, type AcquireOptions, checkRequest, type UsingOptions } from './options.ts'
+import type { Settings } from './settings.ts'
 import { Candidate, type Done } from './once/candidate.ts'
 import { Job } from './once/job.ts'
 import { aborted } from './waiter.ts'

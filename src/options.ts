@@ -2,6 +2,8 @@ import { checkDuration, type Duration } from './duration.ts'
 import { type Environment, systemEnvironment } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { Logger } from './monitor/journal.ts'
+import { checkNames, invalid, MIN_LEASE_MS, orElse, WAIT_LIMITS } from './option-check.ts'
+import { checkDefaults, DEFAULTS, type Defaults, type Settings } from './settings.ts'
 import type { ListQuery } from './store.ts'
 
 /** Options of `createLocks`. */
@@ -16,16 +18,6 @@ export interface LocksOptions extends Defaults {
   readonly logger?: Logger | null | undefined
   /** Time and randomness, for tests. */
   readonly environment?: Environment | undefined
-}
-
-/** What `configure` may change while running. Applies to acquisitions from then on. */
-export interface Defaults {
-  /** How long the store keeps a key for a holder it hears nothing from. Default 30 s. */
-  readonly lease?: Duration | undefined
-  /** How long `acquire` waits. `0`: one try; `Infinity`: for ever. Default 5 s. */
-  readonly wait?: Duration | undefined
-  /** How often a waiter asks again by itself. With push, only `max` counts: it bounds a lost message. */
-  readonly poll?: { readonly min?: Duration | undefined; readonly max?: Duration | undefined } | undefined
 }
 
 /** Options of `acquire`; those of `tryAcquire` are the same without `wait`. */
@@ -83,6 +75,10 @@ export interface ListOptions {
 /** Options of one acquisition, checked and complete. Core never looks at the raw ones again. */
 export interface Request {
   readonly waitMs: number
+  /** Asks once and takes the answer, instead of waiting. */
+  readonly oneTry: boolean
+  /** One of several keys, tried before it is waited for: who asks for all of them reports what becomes of it. */
+  readonly isPart: boolean
   readonly leaseMs: number
   readonly renew: boolean
   readonly signal: AbortSignal | null
@@ -94,21 +90,19 @@ export interface Request {
   readonly ignoreLoss: boolean
 }
 
-export interface Settings {
-  readonly leaseMs: number
-  readonly waitMs: number
-  readonly pollMinMs: number
-  readonly pollMaxMs: number
-}
-
-/** Below this, timers and round trips eat the lease. */
-const MIN_LEASE_MS = 50
 const MAX_CONTEXT_BYTES = 4096
 
-const DEFAULTS: Settings = { leaseMs: 30_000, waitMs: 5_000, pollMinMs: 25, pollMaxMs: 500 }
-
-const LOCKS_OPTIONS = ['service', 'instance', 'callTimeout', 'logger', 'environment', 'lease', 'wait', 'poll']
-const DEFAULT_OPTIONS = ['lease', 'wait', 'poll']
+const LOCKS_OPTIONS = [
+  'service',
+  'instance',
+  'callTimeout',
+  'logger',
+  'environment',
+  'lease',
+  'wait',
+  'poll',
+  'keys',
+]
 const TRY_OPTIONS = ['lease', 'renew', 'signal', 'context', 'reentrant', 'rotateToken', 'atLeast']
 export const ACQUIRE_OPTIONS: readonly string[] = [...TRY_OPTIONS, 'wait']
 const USING_OPTIONS = [...ACQUIRE_OPTIONS, 'onLost']
@@ -138,27 +132,6 @@ export function checkLocksOptions(options: LocksOptions): {
   }
 }
 
-export function checkConfigure(options: Defaults, current: Settings): Settings {
-  checkNames('configure', options, DEFAULT_OPTIONS)
-  return checkDefaults(options, current)
-}
-
-function checkDefaults(options: Defaults, current: Settings): Settings {
-  const { lease, wait, poll } = options
-  if (poll !== undefined && (typeof poll !== 'object' || poll === null))
-    throw invalid('poll: give { min, max }')
-  if (poll !== undefined) checkNames('poll', poll, ['min', 'max'])
-  const pollMinMs = orElse(poll?.min, current.pollMinMs, { name: 'poll.min', min: 1 })
-  const pollMaxMs = orElse(poll?.max, Math.max(current.pollMaxMs, pollMinMs), { name: 'poll.max', min: 1 })
-  if (pollMaxMs < pollMinMs) throw invalid('poll: max must not be smaller than min')
-  return Object.freeze({
-    leaseMs: orElse(lease, current.leaseMs, { name: 'lease', min: MIN_LEASE_MS }),
-    waitMs: orElse(wait, current.waitMs, { name: 'wait', min: 0, allowInfinity: true }),
-    pollMinMs,
-    pollMaxMs,
-  })
-}
-
 export type Call = 'acquire' | 'tryAcquire' | 'using'
 
 const NAMES: Record<Call, readonly string[]> = {
@@ -172,7 +145,7 @@ export function checkRequest(call: Call, options: UsingOptions, settings: Settin
   const leaseMs = orElse(options.lease, settings.leaseMs, { name: 'lease', min: MIN_LEASE_MS })
   const renew = checkFlag('renew', options.renew, true)
   const rotateMs = orElse(options.rotateToken, 0, { name: 'rotateToken', min: 1 })
-  const atLeastMs = orElse(options.atLeast, 0, { name: 'atLeast', min: 0 })
+  const atLeastMs = orElse(options.atLeast, settings.atLeastMs, { name: 'atLeast', min: 0 })
   if (rotateMs > 0 && leaseMs < 2 * rotateMs) {
     throw invalid(`rotateToken: the lease (${leaseMs} ms) must be at least twice as long as ${rotateMs} ms`)
   }
@@ -185,8 +158,11 @@ export function checkRequest(call: Call, options: UsingOptions, settings: Settin
   if (onLost !== undefined && onLost !== 'throw' && onLost !== 'ignore') {
     throw invalid("onLost: give 'throw' or 'ignore'")
   }
+  const waitMs = call === 'tryAcquire' ? 0 : orElse(options.wait, settings.waitMs, WAIT_LIMITS)
   return {
-    waitMs: call === 'tryAcquire' ? 0 : orElse(options.wait, settings.waitMs, WAIT_LIMITS),
+    waitMs,
+    oneTry: waitMs === 0,
+    isPart: false,
     leaseMs,
     renew,
     signal: signal ?? null,
@@ -227,8 +203,6 @@ export function checkTransaction(options: TransactionOptions, settings: Settings
   return { isolation: isolation ?? null, fence: fence ?? null, leaseMs, renew, usingOptions }
 }
 
-const WAIT_LIMITS = { name: 'wait', min: 0, allowInfinity: true }
-
 /** A lease length given on its own, as to `extend`. */
 export function checkLease(lease: Duration): number {
   return checkDuration(lease, { name: 'lease', min: MIN_LEASE_MS })
@@ -243,18 +217,6 @@ export function checkListOptions(options: ListOptions): ListQuery {
   if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
     throw invalid('list: limit must be from 1 to 1000')
   return { limit, ...(prefix === undefined ? {} : { prefix }), ...(after === undefined ? {} : { after }) }
-}
-
-/** An unknown name is most often a typing error that would otherwise be ignored in silence. */
-export function checkNames(where: string, options: unknown, allowed: readonly string[]): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw invalid(`${where}: options must be an object`)
-  }
-  for (const name of Object.keys(options)) {
-    if (allowed.includes(name)) continue
-    const hint = where === 'tryAcquire' && name === 'wait' ? '; tryAcquire never waits, use acquire' : ''
-    throw invalid(`${where}: unknown option '${name}'${hint}; known are ${allowed.join(', ')}`)
-  }
 }
 
 function checkContext(context: unknown): string | null {
@@ -287,18 +249,6 @@ function checkText(name: string, value: unknown): void {
   }
 }
 
-function orElse(
-  value: Duration | undefined,
-  otherwise: number,
-  limits: { name: string; min: number; allowInfinity?: boolean },
-): number {
-  return value === undefined ? otherwise : checkDuration(value, limits)
-}
-
 function hasMethod(logger: object): boolean {
   return ['debug', 'info', 'warn', 'error'].some((level) => typeof Reflect.get(logger, level) === 'function')
-}
-
-function invalid(message: string): LockError {
-  return new LockError('INVALID_OPTION', message)
 }

@@ -1,5 +1,5 @@
 import type { Environment } from './environment.ts'
-import type { Settings } from './options.ts'
+import type { Settings } from './settings.ts'
 import type { Denial } from './store.ts'
 
 /** Spreads the processes that wait for one lease to run out. */

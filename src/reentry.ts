@@ -1,6 +1,6 @@
 import { LockError } from './errors.ts'
 import { Fifo } from './fifo.ts'
-import type { Lease } from './lease.ts'
+import type { KeyLease } from './key-lease.ts'
 import type { Request } from './options.ts'
 import { aborted, Contention, type Queue, Waiter } from './waiter.ts'
 
@@ -11,20 +11,21 @@ const SIBLING = 'another call inside the same section, perhaps by the very flow 
  * once, while siblings started side by side queue for each other, as they would without the outer one.
  */
 export class Level implements Queue {
-  readonly #outer: Lease
+  readonly #outer: KeyLease
   readonly #siblings = new Fifo<Waiter>()
-  #nested: Lease | null = null
+  #nested: KeyLease | null = null
 
-  constructor(outer: Lease) {
+  constructor(outer: KeyLease) {
     this.#outer = outer
   }
 
-  enter(request: Request): Promise<Lease | Contention> {
+  enter(request: Request): Promise<KeyLease | Contention> {
     const { env, journal, key } = this.#outer
     if (!this.#nested) return Promise.resolve(this.#admit())
-    if (request.waitMs === 0) {
-      journal.timedOut(key, 0, null)
-      return Promise.resolve(new Contention(0, SIBLING))
+    if (request.oneTry) {
+      const contention = new Contention(key, 0, null, SIBLING)
+      if (!request.isPart) journal.timedOut(contention)
+      return Promise.resolve(contention)
     }
     const waiter = new Waiter(env, request, this)
     this.#siblings.push(waiter)
@@ -40,13 +41,14 @@ export class Level implements Queue {
       journal.stats.counters.aborted += 1
       waiter.fail(aborted(key, waiter.request.signal))
     } else {
-      waiter.refuse(new Contention(waitedMs, SIBLING))
-      journal.timedOut(key, waitedMs, null)
+      const contention = new Contention(key, waitedMs, null, SIBLING)
+      waiter.refuse(contention)
+      journal.timedOut(contention)
     }
   }
 
   /** The nested lease was released: the next sibling's turn. */
-  left(nested: Lease): void {
+  left(nested: KeyLease): void {
     if (this.#nested !== nested) return
     this.#nested = null
     const next = this.#siblings.first
@@ -77,7 +79,7 @@ export class Level implements Queue {
     }
   }
 
-  #admit(): Lease {
+  #admit(): KeyLease {
     this.#nested = this.#outer.nest()
     return this.#nested
   }

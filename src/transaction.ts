@@ -12,11 +12,11 @@ import { isPostgresJs, type PostgresJs } from './databases/postgres-js.ts'
 import { isSqliteDatabase, type SqliteDatabase } from './databases/sqlite.ts'
 import { LockError } from './errors.ts'
 import type { Fence } from './fence/index.ts'
-import type { Lease } from './lease.ts'
+import type { AnyLease } from './bundle.ts'
 import type { TransactionGuard, TransactionTerms } from './options.ts'
 import { runManaged, type TransactionManager } from './transaction/managed.ts'
 import { nested } from './transaction/nesting.ts'
-import { type Body, inOrder, limitsOf, type Place } from './transaction/order.ts'
+import { type Body, checkTokens, inOrder, limitsOf, type Place } from './transaction/order.ts'
 import { runInMongo } from './transaction/mongo.ts'
 import { beginInPool, beginOnClient } from './transaction/pg.ts'
 import { beginInPostgresJs } from './transaction/postgres-js.ts'
@@ -60,19 +60,19 @@ export function checkBody(body: unknown, options: unknown): void {
 
 /** What is to be done under the lock. Bad input is refused here, before there is one. */
 export function planTransaction(
-  key: string,
   db: unknown,
   body: Body,
   chosen: TransactionTerms,
-): (lease: Lease) => Promise<unknown> {
+): (lease: AnyLease) => Promise<unknown> {
   const { isolation, fence } = chosen
   const place = placeOf(db)
   if (place) {
     return async (lease) => {
       const guard = fence === null ? await defaultGuard(db as TransactionDatabase) : fence || null
+      const { key, keys } = lease
       const terms = { key, lease, isolation, ...limitsOf(lease, chosen) }
       const { connection } = place
-      return nested({ key, connection, guard }, () => inOrder(place, terms, guard, body))
+      return nested({ keys, connection, guard }, () => inOrder(place, terms, guard, body))
     }
   }
   if (isMongoDb(db) || isMongoClient(db)) {
@@ -80,34 +80,34 @@ export function planTransaction(
       throw invalid('isolation: a transaction of MongoDB always sees a snapshot; leave the option out')
     return async (lease) => {
       const guard = fence === null ? await mongoGuard(db) : fence || null
+      const { key, keys } = lease
       const terms = { key, lease, isolation, ...limitsOf(lease, chosen) }
       const client = isMongoDb(db) ? db.client : db
-      return nested({ key, connection: null, guard }, () => runInMongo(client, terms, guard, body))
+      return nested({ keys, connection: null, guard }, () => runInMongo(client, terms, guard, body))
     }
   }
   const manager = managerOf(db)
   if (isolation !== null) throw invalid('isolation: set it where your transaction manager begins')
-  return (lease) => underManager(key, manager, lease, fence || null, body)
+  return (lease) => underManager(manager, lease, fence || null, body)
 }
 
 function underManager(
-  key: string,
   manager: TransactionManager<never>,
-  lease: Lease,
+  lease: AnyLease,
   guard: TransactionGuard | null,
   body: Body,
 ): Promise<unknown> {
   const attempt = async (tx: never): Promise<unknown> => {
     lease.assertHeld()
-    if (guard) await guard.check(tx, key, lease.token)
+    if (guard) await checkTokens(guard, tx, lease)
     lease.assertHeld()
     const result = await body(tx, lease)
     lease.assertHeld()
     return result
   }
-  return nested({ key, connection: null, guard }, async () => {
+  return nested({ keys: lease.keys, connection: null, guard }, async () => {
     await guard?.open?.()
-    return runManaged(key, manager, lease, attempt)
+    return runManaged(lease.key, manager, lease, attempt)
   })
 }
 

@@ -2,17 +2,22 @@ import { onAbort } from './abort.ts'
 import type { Environment, Timer } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { Linked } from './fifo.ts'
-import type { Lease } from './lease.ts'
+import type { KeyLease } from './key-lease.ts'
 import type { Request } from './options.ts'
+import type { Holder } from './store.ts'
 
 /** Not a fault: someone else has the key. */
 export class Contention {
+  readonly key: string
   readonly waitedMs: number
-  /** Who has it, in words; null if nobody knows. */
+  /** Who has it, if it is known, and in words. */
+  readonly holder: Holder | null
   readonly by: string | null
 
-  constructor(waitedMs: number, by: string | null) {
+  constructor(key: string, waitedMs: number, holder: Holder | null, by: string | null) {
+    this.key = key
     this.waitedMs = waitedMs
+    this.holder = holder
     this.by = by
   }
 }
@@ -27,7 +32,7 @@ export class Waiter implements Linked<Waiter> {
   next: Waiter | null = null
   previous: Waiter | null = null
   readonly request: Request
-  readonly promise: Promise<Lease | Contention>
+  readonly promise: Promise<KeyLease | Contention>
   /** Whether it has been reported that this waiter met another holder. */
   conflicted = false
   readonly #env: Environment
@@ -35,7 +40,7 @@ export class Waiter implements Linked<Waiter> {
   readonly #stopListening: (() => void) | null
   #timer: Timer = null
   #waiting = true
-  #resolve!: (outcome: Lease | Contention) => void
+  #resolve!: (outcome: KeyLease | Contention) => void
   #reject!: (error: LockError) => void
 
   constructor(env: Environment, request: Request, queue: Queue) {
@@ -47,7 +52,7 @@ export class Waiter implements Linked<Waiter> {
       this.#reject = reject
     })
     const { waitMs, signal } = request
-    // A wait of 0 is one try: it ends with the try's answer, not with a timer.
+    // It ends with the answer to its one try, not with a timer.
     if (waitMs > 0 && waitMs !== Infinity) {
       this.#timer = env.setTimer(waitMs, () => queue.gaveUp(this, 'timeout'), false)
     }
@@ -63,7 +68,7 @@ export class Waiter implements Linked<Waiter> {
   }
 
   /** Each of these is called once, by whoever took the waiter out of its queue. */
-  give(lease: Lease): void {
+  give(lease: KeyLease): void {
     this.#end()
     this.#resolve(lease)
   }

@@ -2,7 +2,7 @@ import { Bid } from './bid.ts'
 import type { LockError } from './errors.ts'
 import type { Hold, Leaving } from './hold.ts'
 import { KeyMap } from './key-map.ts'
-import type { Lease } from './lease.ts'
+import type { KeyLease } from './key-lease.ts'
 import { Line, type LineKeeping } from './line.ts'
 import type { Request } from './options.ts'
 import type { Ask, LockRecord, Watch } from './store.ts'
@@ -48,7 +48,7 @@ export class WaitingRoom {
   }
 
   /** The lease, or word of contention once the request's wait is over. */
-  enter(key: string, request: Request): Promise<Lease | Contention> {
+  enter(key: string, request: Request): Promise<KeyLease | Contention> {
     let line = this.#lines.get(key)
     if (!line) this.#lines.set(key, (line = new Line(this.#keeping, key)))
     return line.enter(request)

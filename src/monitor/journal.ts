@@ -1,6 +1,6 @@
 import type { Environment } from '../environment.ts'
 import { describeError, LockError } from '../errors.ts'
-import type { Events } from '../events.ts'
+import type { Events, LockEvents } from '../events.ts'
 import { isThenable, runOutside } from '../section.ts'
 import type { Denial, Holder, LockRecord } from '../store.ts'
 import type { Stats } from './stats.ts'
@@ -91,7 +91,7 @@ export class Journal {
     }
   }
 
-  timedOut(key: string, waitedMs: number, holder: Holder | null): void {
+  timedOut({ key, waitedMs, holder }: LockEvents['timeout']): void {
     this.stats.counters.timedOut += 1
     if (this.#events.heard('timeout')) this.#events.emit('timeout', { key, waitedMs, holder })
     if (this.#logger.debug) {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Locks } from '../locks.ts'
 import { assertRising, LONG_MS } from './claims.ts'
 import type { Test } from './stage.ts'
 import { heldKeys } from './steps-list.ts'
@@ -79,5 +80,38 @@ export function exclusionGuarantees(test: Test): void {
     assert.equal(await c.tryAcquire(stage.key()), null)
     assert.equal(successor.held, true)
     assert.equal(await successor.release(), true)
+  })
+
+  test('G1 G3 several keys are taken all or none, and in any order without a deadlock', async (stage) => {
+    const all = await Promise.all(Array.from({ length: CLIENTS }, () => stage.locks()))
+    const names = ['a', 'b', 'c'].map((name) => stage.key(name))
+    const inside = new Set<string>()
+    const tokens = new Map<string, bigint[]>(names.map((name) => [name, []]))
+    const work = async (task: number): Promise<void> => {
+      const one = names[task % 3] as string
+      const keys = task % 4 === 0 ? [one] : [one, names[(task + (task % 2) + 1) % 3] as string]
+      for (let round = 0; round < ROUNDS / 2; round += 1) {
+        await all[task % CLIENTS]?.using(keys, async (lease) => {
+          for (const key of keys) {
+            assert.equal(inside.has(key), false, 'two tasks hold the key at once')
+            inside.add(key)
+            tokens.get(key)?.push(lease.tokenFor(key))
+          }
+          await turn()
+          for (const key of keys) inside.delete(key)
+        })
+      }
+    }
+    await Promise.all(Array.from({ length: CLIENTS * 4 }, (_, task) => work(task)))
+    for (const [key, list] of tokens) assertRising(list, `tokens of ${key} in the order of holding`)
+
+    const [first, second] = [all[0] as Locks, all[1] as Locks]
+    const held = await first.acquire(names[1] as string)
+    assert.equal(await second.tryAcquire(names), null)
+    assert.equal(await held.release(), true)
+    const lease = await second.acquire(names.toReversed())
+    assert.equal(await first.tryAcquire(names[2] as string), null)
+    assert.equal(await lease.release(), true)
+    assert.deepEqual(await heldKeys(stage, await stage.client()), [])
   })
 }

@@ -6,7 +6,7 @@ import type { TransactionGuard } from '../options.ts'
 import { endedInside } from './control.ts'
 import { pause, TimedOut, within } from './limit.ts'
 import { optionsOf, rollBackAnyway, sessionOf } from './mongo-session.ts'
-import type { Body } from './order.ts'
+import { type Body, checkTokens } from './order.ts'
 import { cannotBegin, notHeld, type Terms, unknownOutcome } from './session.ts'
 
 const FIRST_PAUSE_MS = 5
@@ -110,14 +110,14 @@ class Run {
   }
 
   async #check(session: MongoSession): Promise<void> {
-    const { key, lease, stepMs } = this.#terms
+    const { lease, stepMs } = this.#terms
     this.#attempts += 1
     this.#checked = false
     // Version 6 of the driver does not pause before the next attempt.
     if (this.#attempts > 1) await pause(lease.env, lease.env.random() * longestPause(this.#attempts))
     this.#assertWanted()
     this.#enter('checking', stepMs, 'the check of the token was not answered')
-    if (this.#guard) await this.#guard.check(session as never, key, lease.token)
+    if (this.#guard) await checkTokens(this.#guard, session as never, lease)
     this.#assertWanted()
     this.#checked = true
   }

@@ -3,7 +3,7 @@ import { LockError } from '../errors.ts'
 
 /** A transaction that the running code is inside of. */
 interface Level {
-  readonly key: string
+  readonly keys: readonly string[]
   /** One connection, not a pool: it has no place for a second transaction. */
   readonly connection: object | null
   readonly guard: object | null
@@ -18,15 +18,17 @@ const levels = new AsyncLocalStorage<Level>()
  * of the guard that it has locked. The database cannot see such a deadlock, since half of it is here.
  */
 export async function nested<T>(
-  { key, connection, guard }: Pick<Level, 'key' | 'connection' | 'guard'>,
+  { keys, connection, guard }: Pick<Level, 'keys' | 'connection' | 'guard'>,
   run: () => Promise<T>,
 ): Promise<T> {
   for (let around = levels.getStore(); around; around = around.outer) {
     if (!around.open) continue
-    if (connection !== null && around.connection === connection) throw deadlock(key, 'its connection')
-    if (guard !== null && around.guard === guard && around.key === key) throw deadlock(key, 'its guard')
+    if (connection !== null && around.connection === connection)
+      throw deadlock(keys[0] ?? '', 'its connection')
+    const shared = guard !== null && around.guard === guard && keys.find((key) => around.keys.includes(key))
+    if (shared) throw deadlock(shared, 'its guard')
   }
-  const level: Level = { key, connection, guard, outer: levels.getStore(), open: true }
+  const level: Level = { keys, connection, guard, outer: levels.getStore(), open: true }
   try {
     return await levels.run(level, run)
   } finally {

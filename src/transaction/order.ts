@@ -62,7 +62,7 @@ async function inSession(
 async function check(guard: TransactionGuard, session: Session, terms: Terms): Promise<void> {
   const { key, lease, stepMs } = terms
   try {
-    const checked = guard.check(session.tx as never, key, lease.token)
+    const checked = checkTokens(guard, session.tx as never, lease)
     // The server's own limit is shorter and says more.
     await within(
       lease.env,
@@ -74,6 +74,11 @@ async function check(guard: TransactionGuard, session: Session, terms: Terms): P
     if (isCancelled(error)) throw cannotBegin(key, new Error(waited, { cause: error }))
     throw error instanceof TimedOut || error instanceof LockError ? cannotBegin(key, error) : error
   }
+}
+
+/** One after the other, in the order of the keys: so the rows of the guard are locked in that order by all. */
+export async function checkTokens(guard: TransactionGuard, tx: never, lease: Lease): Promise<void> {
+  for (const key of lease.keys) await guard.check(tx, key, lease.tokenFor(key))
 }
 
 async function open(guard: TransactionGuard, { key, lease, stepMs }: Terms): Promise<void> {

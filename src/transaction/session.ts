@@ -1,5 +1,5 @@
 import { describeError, LockError } from '../errors.ts'
-import type { Lease } from '../lease.ts'
+import type { AnyLease } from '../bundle.ts'
 import type { Isolation } from '../options.ts'
 import { controlIn, refusedControl } from './control.ts'
 import { isTooLongAPause } from './postgres.ts'
@@ -7,7 +7,7 @@ import { isTooLongAPause } from './postgres.ts'
 /** What a transaction has to keep to. */
 export interface Terms {
   readonly key: string
-  readonly lease: Lease
+  readonly lease: AnyLease
   readonly isolation: Isolation | null
   /**
    * How long one step may take: getting a connection, a statement, a pause between two. A third of the

@@ -170,6 +170,24 @@ describe('one connection', () => {
     expect(rows()).toEqual([3])
   })
 
+  it('of several keys has the token of each checked, and one that is stale refuses all', async () => {
+    const { locks, store, db, rows } = stage()
+    const tokens = await locks.transaction(['b', 'a', 'b'], db, async (tx, lease) => {
+      insert(tx, 1)
+      expect(await store.heldKeys()).toEqual(['a', 'b'])
+      return lease.keys.map((key) => lease.tokenFor(key))
+    })
+    expect([await fence(db).highest('a'), await fence(db).highest('b')]).toEqual(tokens)
+    db.exec('begin')
+    await fence(db).check(db, 'b', (tokens[1] as bigint) * 2n)
+    db.exec('commit')
+    const refused = locks.transaction(['a', 'b'], db, (tx) => insert(tx, 2))
+    await expect(refused).rejects.toMatchObject({ code: 'STALE_TOKEN' })
+    expect(await fence(db).highest('a')).toBe(tokens[0])
+    expect(rows()).toEqual([1])
+    expect(await store.heldKeys()).toEqual([])
+  })
+
   it('cannot wait for the transaction around the call: DEADLOCK', async () => {
     const { locks, db } = stage()
     const inner = (): Promise<void> => locks.transaction('other', db, (tx) => insert(tx, 1))

@@ -1,0 +1,59 @@
+import type { AnyLease } from './bundle.ts'
+import type { Environment } from './environment.ts'
+import { LockError } from './errors.ts'
+import type { KeyLease } from './key-lease.ts'
+import { lostBeforeRelease } from './line.ts'
+import type { Journal } from './monitor/journal.ts'
+import type { Request } from './options.ts'
+import { enclosingLease } from './section.ts'
+import { takeAll } from './several.ts'
+import { aborted, type Contention } from './waiter.ts'
+import type { WaitingRoom } from './waiting-room.ts'
+
+export interface EntranceKeeping {
+  /** Whose sections count: a key is entered again only through the client that holds it. */
+  readonly client: object
+  readonly env: Environment
+  readonly journal: Journal
+  readonly room: WaitingRoom
+}
+
+/** Where a request goes: into a section around it that has the key already, or to the line of the key. */
+export class Entrance {
+  readonly #keeping: EntranceKeeping
+
+  constructor(keeping: EntranceKeeping) {
+    this.#keeping = keeping
+  }
+
+  /** Several keys are in order, each once. */
+  async enter(keys: string | readonly string[], request: Request): Promise<AnyLease | Contention> {
+    const { journal } = this.#keeping
+    if (request.signal?.aborted) {
+      journal.stats.counters.requests += 1
+      journal.stats.counters.aborted += 1
+      throw aborted(typeof keys === 'string' ? keys : (keys[0] as string), request.signal)
+    }
+    if (typeof keys !== 'string')
+      return takeAll(keys, request, (key, part) => this.#enterOne(key, part), this.#keeping)
+    journal.stats.counters.requests += 1
+    return this.#enterOne(keys, request)
+  }
+
+  #enterOne(key: string, request: Request): Promise<KeyLease | Contention> {
+    const { client, room } = this.#keeping
+    const outer = enclosingLease(client, key)
+    if (!outer) return room.enter(key, request)
+    if (!request.reentrant) {
+      const message = `"${key}" is already held by the section around this call, which would wait for itself`
+      throw this.#failed(request, new LockError('DEADLOCK', message, { key }))
+    }
+    if (!outer.held) throw this.#failed(request, outer.loss ?? lostBeforeRelease(key))
+    return outer.enter(request)
+  }
+
+  #failed(request: Request, error: LockError): LockError {
+    if (!request.isPart) this.#keeping.journal.stats.counters.failed += 1
+    return error
+  }
+}

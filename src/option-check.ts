@@ -1,0 +1,34 @@
+import { checkDuration, type Duration } from './duration.ts'
+import { LockError } from './errors.ts'
+
+/** Below this, timers and round trips eat the lease. */
+export const MIN_LEASE_MS = 50
+export const WAIT_LIMITS: { name: string; min: number; allowInfinity: boolean } = {
+  name: 'wait',
+  min: 0,
+  allowInfinity: true,
+}
+
+/** An unknown name is most often a typing error that would otherwise be ignored in silence. */
+export function checkNames(where: string, options: unknown, allowed: readonly string[]): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw invalid(`${where}: options must be an object`)
+  }
+  for (const name of Object.keys(options)) {
+    if (allowed.includes(name)) continue
+    const hint = where === 'tryAcquire' && name === 'wait' ? '; tryAcquire never waits, use acquire' : ''
+    throw invalid(`${where}: unknown option '${name}'${hint}; known are ${allowed.join(', ')}`)
+  }
+}
+
+export function orElse(
+  value: Duration | undefined,
+  otherwise: number,
+  limits: { name: string; min: number; allowInfinity?: boolean },
+): number {
+  return value === undefined ? otherwise : checkDuration(value, limits)
+}
+
+export function invalid(message: string): LockError {
+  return new LockError('INVALID_OPTION', message)
+}
