@@ -27,11 +27,13 @@ export type Scenario =
   | 'waiting-for-many-keys'
   | 'heap-of-held-leases'
   | 'million-keys'
+  | 'lockable'
   | 'postgres-new-keys'
   | 'postgres-known-keys'
   | 'postgres-one-task'
   | 'postgres-one-key'
   | 'postgres-turns'
+  | 'postgres-several-keys'
   | 'postgres-plans'
   | 'postgres-growth-known-keys'
   | 'postgres-growth-new-keys'
@@ -100,6 +102,20 @@ export const MEASUREMENTS: readonly Measurement[] = [
     rounds: 7,
     figures: [{ name: 'perSecond', unit: 'pairs/s', atLeast: 200_000 }],
     peers: [{ scenario: 'distinct-keys-async-mutex', name: 'async-mutex' }],
+  },
+  {
+    group: 'memory',
+    scenario: 'lockable',
+    title: '`lockable` and `@locked` over `using`, memory store',
+    rounds: 3,
+    figures: [
+      { name: 'usingUs', unit: 'µs for using' },
+      { name: 'keyFunctionUs', unit: 'µs more, key function', atMost: 2 },
+      { name: 'templateUs', unit: 'µs more, template', atMost: 2 },
+      { name: 'decoratorUs', unit: 'µs more, @locked((self) => …)', atMost: 2 },
+      { name: 'fallbackUs', unit: 'µs more, with a fallback', atMost: 2 },
+      { name: 'retryUs', unit: 'µs more, with retry', atMost: 2 },
+    ],
   },
   {
     group: 'sqlite',

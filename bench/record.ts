@@ -31,6 +31,7 @@ export function record(rows: readonly Row[], notes: readonly string[], load: num
     '  time limit and no other process to think of.',
     '- **Distinct keys, 100 tasks.** Each task takes a new key and gives it back. async-mutex has a mutex per key,',
     '  made on demand and dropped after use.',
+    '- **lockable.** One task on one key, in turns with the same call in `using`; the lower quartile of the blocks.',
     '- **10,000 held leases.** Taken evenly over 10 s, then kept for three periods of 10 s. Calls are counted at the',
     '  store; processor time is that of the whole process, the embedded store included.',
     '- **Heap.** `heapUsed` after forced collections, with 10,000 and with 20,000 of them; the difference by 10,000.',

@@ -15,6 +15,7 @@ const SCENARIOS: Record<Scenario, (contender: Contender) => Promise<Samples>> = 
   'waiting-for-many-keys': async () => (await import('./scenarios/footprint.ts')).waitingForManyKeys(),
   'heap-of-held-leases': async () => (await import('./scenarios/footprint.ts')).heldLeases(),
   'million-keys': async () => (await import('./scenarios/million-keys.ts')).oneAfterTheOther(),
+  lockable: async () => (await import('./scenarios/lockable.ts')).overUsing(),
   'postgres-new-keys': async (contender) =>
     (await import('./scenarios/postgres-distinct-keys.ts')).newKeys(contender),
   'postgres-known-keys': async (contender) =>
@@ -23,6 +24,7 @@ const SCENARIOS: Record<Scenario, (contender: Contender) => Promise<Samples>> = 
   'postgres-one-key': async (contender) =>
     (await import('./scenarios/postgres-one-key.ts')).oneKey(contender),
   'postgres-turns': async () => (await import('./scenarios/postgres-turns.ts')).turns(),
+  'postgres-several-keys': async () => (await import('./scenarios/several-keys.ts')).onPostgres(),
   'postgres-plans': async () => (await import('./scenarios/postgres-plans.ts')).plans(),
   'postgres-growth-known-keys': async () => (await import('./scenarios/postgres-growth.ts')).knownKeys(),
   'postgres-growth-new-keys': async () => (await import('./scenarios/postgres-growth.ts')).newKeys(),

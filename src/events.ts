@@ -1,3 +1,4 @@
+import type { TermEnd } from './election/term.ts'
 import { LockError } from './errors.ts'
 import { isThenable, runOutside } from './section.ts'
 import type { Holder, LockRecord } from './store.ts'
@@ -26,7 +27,20 @@ export interface LockEvents {
   'renewal-failed': { key: string; token: bigint; remainingMs: number; error: LockError }
   /** `forceRelease` of this client freed a key. */
   evicted: { key: string; record: LockRecord }
-  /** The store became unreachable, a release could not be confirmed, or a listener threw. */
+  /** This process leads: its term begins. */
+  elected: { name: string; number: number; token: bigint }
+  /** A term of this process is over; its key is given back next. `error`: what the body threw, of its own accord. */
+  'term-ended': {
+    name: string
+    number: number
+    token: bigint
+    why: TermEnd
+    lastedMs: number
+    error: unknown
+  }
+  /** The body of a term still runs, that long after it was told to stop. Once for each term. */
+  'term-overrun': { name: string; number: number; token: bigint; overdueMs: number }
+  /** The store became unreachable, a release could not be confirmed, a configuration was refused, or a listener threw. */
   error: { error: LockError }
 }
 
@@ -41,6 +55,9 @@ const EVENTS: ReadonlySet<string> = new Set<LockEvent>([
   'conflict',
   'renewal-failed',
   'evicted',
+  'elected',
+  'term-ended',
+  'term-overrun',
   'error',
 ])
 

@@ -15,11 +15,11 @@ export function checkKey(key: unknown): string {
   }
   if (key.length === 0) throw invalid('a lock key must not be empty')
   if (CONTROL.test(key)) {
-    throw invalid(`lock key ${JSON.stringify(key)} contains a control character; remove it`)
+    throw invalid(`lock key ${shown(key)} contains a control character; remove it`)
   }
   // A lone surrogate has no UTF-8 form: two different keys would meet in the store as one.
   if (!key.isWellFormed()) {
-    throw invalid(`lock key ${JSON.stringify(key)} contains half a surrogate pair; remove it`)
+    throw invalid(`lock key ${shown(key)} contains half a surrogate pair; remove it`)
   }
   // A UTF-16 unit takes at most three bytes, so most keys need no count.
   if (key.length * 3 > MAX_KEY_BYTES) {
@@ -50,6 +50,10 @@ export function checkKeys(keys: unknown): string | readonly string[] {
 
 function invalid(message: string): LockError {
   return new LockError('INVALID_LOCK_KEY', message)
+}
+
+function shown(key: string): string {
+  return JSON.stringify(key.length > 40 ? `${key.slice(0, 40)}…` : key)
 }
 
 function kindOf(value: unknown): string {

@@ -1,10 +1,28 @@
+import { inspect } from 'node:util'
 import { isGrantNumber, isLockPage, isLockRecord } from './answers.ts'
 import type { AnyLease } from './bundle.ts'
+import {
+  checkElect,
+  type Election,
+  type ElectionLoop,
+  Elections,
+  type ElectOptions,
+  type TermBody,
+} from './election.ts'
 import { LockError } from './errors.ts'
 import type { LockEvent, LockListener } from './events.ts'
 import { checkKey, checkKeys } from './key.ts'
 import type { Lease } from './lease.ts'
 import { lostBeforeRelease } from './line.ts'
+import type { RetryStrategy } from './fail-strategy.ts'
+import {
+  type AnyFunction,
+  type FallbackLockableOptions,
+  type Lockable,
+  lockable,
+  type LockableKeeping,
+  type PlainLockableOptions,
+} from './lockable.ts'
 import { WARNINGS_ONLY } from './monitor/journal.ts'
 import type { LockStats } from './monitor/stats.ts'
 import {
@@ -64,6 +82,8 @@ export type Keys = string | readonly string[]
 export class Locks {
   readonly #workings: Workings
   readonly #once: Once
+  readonly #elections: Elections
+  readonly #lockables: LockableKeeping
   /** What ends with the client, and before it. */
   readonly #attached = new Set<() => unknown>()
   #settings: Settings
@@ -85,10 +105,19 @@ export class Locks {
       instance,
       settings: () => this.#settings,
     })
-    this.#once = new Once({
+    const above = {
       env: environment,
       journal: this.#workings.journal,
-      using: (key, request, body) => this.using(key, request, body),
+      using: <T>(key: Keys, given: UsingOptions | undefined, body: Body<T>): Promise<T> =>
+        given === undefined ? this.using(key, body) : this.using(key, given, body),
+      attach: (end: () => unknown): (() => void) => this.attach(end),
+    }
+    this.#once = new Once(above)
+    this.#elections = new Elections({ ...above, inspect: (key) => this.inspect(key) })
+    this.#lockables = { ...above, waitMs: (key) => settingsFor(key, this.#settings).waitMs }
+    // Else assertion libraries call `inspect` of what they print.
+    Object.defineProperty(this, inspect.custom, {
+      value: () => `Locks { store: '${this.#workings.connection.name}' }`,
     })
   }
 
@@ -162,6 +191,35 @@ export class Locks {
     const terms = checkOnce(options, settingsFor(key, this.#settings))
     this.#assertOpen()
     return this.#once.call(key, terms)
+  }
+
+  /**
+   * Stands for the leadership of `name`, which is a key like any other, and runs `body` for each term that it wins: at
+   * most one at a time over all processes, until it is stopped. The body ends when `term.signal` aborts. Without a body,
+   * the terms are the turns of `for await (const term of locks.elect(name))`.
+   */
+  elect(name: string, body: TermBody, options?: ElectOptions): Election
+  elect(name: string, options: ElectOptions, body: TermBody): Election
+  elect(name: string): ElectionLoop
+  elect(name: string, options: ElectOptions): ElectionLoop
+  elect(name: string, ...given: unknown[]): ElectionLoop {
+    checkKey(name)
+    const plan = checkElect(given, settingsFor(name, this.#settings))
+    this.#assertOpen()
+    return this.#elections.stand(name, plan)
+  }
+
+  /**
+   * The same function under a lock, always asynchronous. `key` is made from its arguments, and `onFail` says what
+   * happens instead of a call that does not get its key.
+   */
+  lockable<F extends AnyFunction, R>(fn: F, options: FallbackLockableOptions<F, R>): Lockable<F, Awaited<R>>
+  lockable<F extends AnyFunction, O extends 'throw' | 'null' | RetryStrategy = 'throw'>(
+    fn: F,
+    options: PlainLockableOptions<F, O>,
+  ): Lockable<F, O extends 'null' ? null : never>
+  lockable(fn: AnyFunction, options: unknown): Lockable<AnyFunction> {
+    return lockable(this.#lockables, fn, options)
   }
 
   /**
@@ -271,8 +329,14 @@ export class Locks {
 
   /** @internal Ends with the client: `end` is called, and awaited, before anything else is closed. */
   attach(end: () => unknown): () => void {
+    this.#assertOpen()
     this.#attached.add(end)
     return () => this.#attached.delete(end)
+  }
+
+  /** @internal To those who listen and to the log: something outside of core, such as a configuration, is wrong. */
+  report(error: LockError): void {
+    this.#workings.journal.warning(error)
   }
 
   async #close(): Promise<void> {

@@ -40,6 +40,17 @@ export const POSTGRES: readonly Measurement[] = [
   },
   {
     group: 'postgres',
+    scenario: 'postgres-several-keys',
+    title: 'PostgreSQL, one task: ten keys at once against one',
+    rounds: 3,
+    figures: [
+      { name: 'tenUs', unit: 'µs for ten' },
+      { name: 'oneUs', unit: 'µs for one' },
+      { name: 'timesOne', unit: '× one', atMost: 1.3 },
+    ],
+  },
+  {
+    group: 'postgres',
     scenario: 'postgres-one-key',
     title: 'PostgreSQL, one key, 4 processes with 10 tasks each',
     rounds: 3,

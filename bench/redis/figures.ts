@@ -9,6 +9,8 @@ export type RedisScenario =
   | 'redis-handover'
   | 'redis-held-leases'
   | 'redis-memory'
+  | 'redis-several-keys'
+  | 'redis-election'
 
 const NAMES = {
   raw: 'raw SET NX PX and a scripted delete',
@@ -62,6 +64,17 @@ export const REDIS: readonly Measurement[] = [
       { name: 'pairUs', unit: 'µs' },
       { name: 'rawUs', unit: 'µs for two raw round trips' },
       { name: 'timesRaw', unit: '× two raw round trips', atMost: 1.15 },
+    ],
+  },
+  {
+    group: 'redis',
+    scenario: 'redis-several-keys',
+    title: 'Redis, one task: ten keys at once against one',
+    rounds: 3,
+    figures: [
+      { name: 'tenUs', unit: 'µs for ten' },
+      { name: 'oneUs', unit: 'µs for one' },
+      { name: 'timesOne', unit: '× one', atMost: 1.3 },
     ],
   },
   {
@@ -120,6 +133,19 @@ export const REDIS: readonly Measurement[] = [
       { name: 'p50Trips', unit: 'such round trips, p50', atMost: 3 },
       { name: 'p99Trips', unit: 'such round trips, p99' },
       { name: 'busyTripUs', unit: 'µs for a raw round trip right after another' },
+    ],
+  },
+  {
+    group: 'redis',
+    scenario: 'redis-election',
+    title:
+      'Redis, two processes lead in turn, on a network of 10 ms: from `resign()` of one to the term of the other',
+    rounds: 1,
+    figures: [
+      { name: 'p50Ms', unit: 'ms from one to the other, p50' },
+      { name: 'p99Ms', unit: 'ms from one to the other, p99' },
+      { name: 'tripMs', unit: 'ms for a raw round trip' },
+      { name: 'p50Trips', unit: 'such round trips, p50', atMost: 3 },
     ],
   },
   {

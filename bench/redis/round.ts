@@ -13,6 +13,8 @@ const SCENARIOS: Record<RedisScenario, (contender: RedisContender) => Promise<Sa
   'redis-turns': async (contender) => (await import('../scenarios/redis-turns.ts')).turns(contender),
   'redis-handover': async () => (await import('../scenarios/redis-handover.ts')).handover(),
   'redis-held-leases': async () => (await import('../scenarios/redis-held-leases.ts')).heldLeases(),
+  'redis-election': async () => (await import('../scenarios/redis-election.ts')).election(),
+  'redis-several-keys': async () => (await import('../scenarios/several-keys.ts')).onRedis(),
   'redis-memory': async () => (await import('../scenarios/redis-memory.ts')).memory(),
 }
 

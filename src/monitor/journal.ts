@@ -143,6 +143,29 @@ export class Journal {
     )
   }
 
+  elected(term: LockEvents['elected']): void {
+    this.#events.emit('elected', term)
+    this.#log('info', `leads "${term.name}"; term ${term.number}, token ${term.token}`)
+  }
+
+  termEnded(term: LockEvents['term-ended']): void {
+    const { name, why, lastedMs, error } = term
+    this.#events.emit('term-ended', term)
+    const over = `leads "${name}" no more after ${round(lastedMs)} ms: ${why}`
+    if (error === undefined && why !== 'failed') this.#log('info', over)
+    else this.#log('warn', `${over}, with an error: ${describeError(error)}`)
+  }
+
+  termOverran(term: LockEvents['term-overrun']): void {
+    this.#events.emit('term-overrun', term)
+    const { name, number, overdueMs } = term
+    this.#log(
+      'warn',
+      `term ${number} of "${name}" still runs ${round(overdueMs)} ms after it was told to stop; ` +
+        'it should heed its signal, and not wait for its own resign() or stop()',
+    )
+  }
+
   storeAnswered(latencyMs: number): void {
     this.stats.counters.storeCalls += 1
     this.stats.storeLatency.record(latencyMs)

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { gate, track, world } from './support/world.ts'
 
@@ -152,5 +153,14 @@ describe('close and what is under way', () => {
     expect(closing.settled).toBe(true)
     expect(codes.slice(0, 2)).toEqual(['CLOSED', 'CLOSED'])
     expect(section.settled).toBe(true)
+  })
+})
+
+describe('printing a client', () => {
+  it('calls nothing of it, also where the printer looks for a method named inspect', async () => {
+    const { locks } = world()
+    expect(inspect(locks)).toBe("Locks { store: 'trial' }")
+    expect(() => expect([locks]).toContain(5)).toThrow("Locks { store: 'trial' }")
+    await locks.close()
   })
 })
