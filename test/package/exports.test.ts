@@ -8,7 +8,7 @@ const { files, bare } = inject('packed')
 const installed = join(bare, 'node_modules', 'holdfast')
 const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
   exports: Record<string, string | Record<'types' | 'default', string>>
-  dependencies?: Record<string, string>
+  dependencies: Record<string, string>
   peerDependencies: Record<string, string>
   peerDependenciesMeta: Record<string, { optional?: boolean }>
 }
@@ -19,7 +19,9 @@ const modules = subpaths.flatMap(([subpath, target]) =>
 
 describe('the tarball', () => {
   it('holds the built files, the documentation, the licence and the changelog, and nothing else', () => {
-    const others = files.filter((file) => !/^dist\/.+\.(js|d\.ts)$|^docs\/.+\.md$/.test(file))
+    const others = files.filter(
+      (file) => !/^dist\/.+\.(js|d\.ts)$|^docs\/.+\.md$|^docs\/holdfast\.schema\.json$/.test(file),
+    )
     expect(others.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
   })
 
@@ -27,10 +29,12 @@ describe('the tarball', () => {
     expect(files.filter((file) => /\.(test|bench|setup)\.|simulation|fixture/.test(file))).toEqual([])
   })
 
-  it('brings no other package along', () => {
-    expect(manifest.dependencies).toBeUndefined()
+  it('brings what reads a configuration along, and nothing else', () => {
+    expect(Object.keys(manifest.dependencies)).toEqual(['yaml', 'zod'])
     expect(readdirSync(join(bare, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
       'holdfast',
+      'yaml',
+      'zod',
     ])
   })
 
@@ -47,7 +51,8 @@ describe('exports', () => {
     expect(files).toContain(types.slice(2))
   })
 
-  it.each(modules)('$subpath can be imported and exports something', async ({ file }) => {
+  const bareModules = modules.filter(({ subpath }) => subpath !== './nestjs')
+  it.each(bareModules)('$subpath can be imported and exports something', async ({ file }) => {
     const module = (await import(pathToFileURL(join(installed, file)).href)) as object
     expect(Object.keys(module)).not.toEqual([])
   })
@@ -66,16 +71,18 @@ describe('exports', () => {
 })
 
 describe('imports', () => {
-  it.each(modules)('$subpath needs node: built-ins and nothing else', ({ file }) => {
+  /** What a subpath is made for. */
+  const own: Record<string, string[]> = { './config': ['zod'], './nestjs': ['@nestjs/common'] }
+  it.each(modules)('$subpath needs node: built-ins and its own, and nothing else', ({ subpath, file }) => {
     const { packages } = moduleGraph(join(installed, file))
-    expect([...packages].filter((name) => !name.startsWith('node:'))).toEqual([])
+    expect([...packages].filter((name) => !name.startsWith('node:'))).toEqual(own[subpath] ?? [])
   })
 
   it('no store but the memory store, and no test suite, is loaded before it is asked for', () => {
     const reached = [...moduleGraph(join(installed, 'dist/index.js')).files].map((file) =>
       relative(installed, file),
     )
-    const others = reached.filter((file) => /dist\/(stores|testing|server|cli)\//.test(file))
+    const others = reached.filter((file) => /dist\/(stores|testing|server|cli|config|nestjs)\//.test(file))
     // All but the first only read a URL, so that a wrong one fails at the call.
     expect(others.sort()).toEqual([
       'dist/stores/memory.js',
@@ -98,12 +105,14 @@ describe('imports', () => {
     const named = files
       .filter((file) => file.endsWith('.d.ts'))
       .flatMap((file) => importsOf(join(installed, file)).map((specifier) => ({ file, specifier })))
-    expect(named.filter(({ specifier }) => !specifier.startsWith('.'))).toEqual([])
+    const others = named.filter(({ specifier }) => !specifier.startsWith('.'))
+    expect(others.filter(({ file }) => !file.startsWith('dist/nestjs/'))).toEqual([])
   })
 
-  it('a package loaded on demand is a declared peer', () => {
+  it('a package loaded on demand is declared', () => {
     const loaded = modules.flatMap(({ file }) => [...moduleGraph(join(installed, file)).loaded])
     const packages = loaded.filter((name) => !name.startsWith('.') && !name.startsWith('node:'))
-    for (const name of packages) expect(Object.keys(manifest.peerDependencies)).toContain(name)
+    const { dependencies, peerDependencies } = manifest
+    for (const name of packages) expect(Object.keys({ ...dependencies, ...peerDependencies })).toContain(name)
   })
 })

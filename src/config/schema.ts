@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import { checkDuration } from '../duration.ts'
+import { MIN_LEASE_MS } from '../option-check.ts'
+import { type Problems, shown } from './problems.ts'
+import type { LocksConfig, StoreConfig } from './settings.ts'
+
+const MAX_MS = 2 ** 31 - 1
+const FORM = /^\d+(?:\.\d+)?(?:ms|s|m|h)$/
+
+const lease = duration(MIN_LEASE_MS)
+const wait = duration(0, true)
+
+const STORE = {
+  url: text('a URL such as postgres://host/database', 10_000).describe('Where the locks are kept.'),
+  prefix: text('the text that all names in Redis begin with', 100).describe('Redis. Default holdfast.'),
+  replicas: whole(100).describe('Redis: how many replicas must have a grant. Default 0.'),
+  push: flag().describe('Redis: whether waiters are woken by messages. Default true.'),
+  schema: text('the name of a schema', 63).describe('PostgreSQL. Default public.'),
+  table: text('the name of a table', 63).describe('PostgreSQL, SQLite. Default holdfast_locks.'),
+  keep: duration(60_000).describe('PostgreSQL, MongoDB: how long a free record stays. Default 1h.'),
+  create: flag().describe('PostgreSQL: whether to create schema and table. Default true.'),
+  listen: z
+    .union([z.boolean(), z.string().min(1)], { error: "give true, false, or the server's URL" })
+    .describe('PostgreSQL: whether waiters are woken, or the URL to listen at. Default true.'),
+  database: text('the name of a database', 63).describe('MongoDB. Default: the one in the URL.'),
+  collection: text('the name of a collection', 200).describe('MongoDB. Default holdfast_locks.'),
+}
+
+const store = named(optional(STORE)).describe('A URL with options of its store.')
+
+const SETTINGS = {
+  $schema: z.string({ error: 'give the path of the JSON Schema' }),
+  service: text('a text').describe('Names this program to people and metrics. Default unnamed.'),
+  instance: text('a text').describe('Names this process. Default: made of host and process id.'),
+  lease: lease.describe('How long a key is kept for a holder that is not heard of. Default 30s.'),
+  wait: wait.describe("How long acquire waits. 0: one try; 'Infinity': for ever. Default 5s."),
+  callTimeout: duration(10).describe('The limit of one store call. Default 3s.'),
+  poll: named(optional({ min: duration(1), max: duration(1) })).describe(
+    'How often a waiter asks again by itself. Default 25ms to 500ms.',
+  ),
+  keys: z
+    .record(z.string(), named(optional({ lease, wait, atLeast: duration(0) })), {
+      error: "give an object such as { 'report:*': { lease: '10m' } }",
+    })
+    .describe(
+      "Defaults for keys that fit a pattern such as 'report:*'. The one with the most letters counts.",
+    ),
+}
+
+const config = named(optional({ store, ...SETTINGS }))
+
+/** The JSON Schema of a configuration, for editors and for checks before a roll-out. */
+export const configSchema: Readonly<Record<string, unknown>> = Object.freeze({
+  ...z.toJSONSchema(
+    named(
+      optional({ store: z.union([STORE.url, store]).describe('A URL, or one with options.'), ...SETTINGS }),
+    ),
+    { target: 'draft-7', io: 'input' },
+  ),
+  title: 'Configuration of holdfast',
+})
+
+/** What came of the merge with the environment, so that `store` is an object. */
+export type Merged = Omit<LocksConfig, 'store'> & { readonly store?: StoreConfig | undefined }
+
+/** Everything that is wrong with each value on its own goes to `problems`. The result has the settings that are right. */
+export function checkShape(value: Readonly<Record<string, unknown>>, problems: Problems): Merged {
+  const result = config.safeParse(value)
+  for (const { path, message } of result.error?.issues ?? []) problems.add(path, message)
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !problems.has(name)))
+}
+
+/** Unknown names are errors, with a list of the known ones. */
+function named<S extends z.core.$ZodLooseShape>(shape: S): z.ZodObject<S, z.core.$strict> {
+  const known = Object.keys(shape).filter((name) => name !== '$schema')
+  return z.strictObject(shape, {
+    error: (issue) => {
+      if (issue.code !== 'unrecognized_keys') return `give an object with any of ${known.join(', ')}`
+      const unknown = (issue as { keys?: readonly string[] }).keys ?? []
+      return `unknown ${unknown.slice(0, 10).map(shown).join(', ')}, known are ${known.join(', ')}`
+    },
+  })
+}
+
+function optional<S extends Record<string, z.ZodType>>(shape: S): { [K in keyof S]: z.ZodOptional<S[K]> } {
+  const entries = Object.entries(shape).map(([name, type]) => [name, type.optional()])
+  return Object.fromEntries(entries) as { [K in keyof S]: z.ZodOptional<S[K]> }
+}
+
+function text(what: string, most = 200): z.ZodType<string> {
+  const error = `give ${what}, of 1 to ${most} characters without control characters`
+  return z
+    .string({ error })
+    .min(1, { error })
+    .max(most, { error })
+    .refine((value) => !/\p{Cc}/u.test(value), { error })
+}
+
+function whole(most: number): z.ZodType<number> {
+  const error = `give a whole number from 0 to ${most}`
+  return z.number({ error }).int({ error }).min(0, { error }).max(most, { error })
+}
+
+function flag(): z.ZodType<boolean> {
+  return z.boolean({ error: 'give true or false' })
+}
+
+function duration(min: number, allowInfinity = false): z.ZodType {
+  const last = allowInfinity ? ", or 'Infinity'" : ''
+  const error = `give milliseconds or a number with a unit such as '250ms', '30s', '5m' or '1h', from ${min} ms to 24 days${last}`
+  const number = z.number({ error }).min(min, { error }).max(MAX_MS, { error })
+  const withUnit = z
+    .string({ error })
+    .regex(FORM, { error })
+    .refine((value) => fits(value, min), { error })
+  return allowInfinity
+    ? z.union([number, withUnit, z.literal('Infinity', { error })], { error })
+    : z.union([number, withUnit], { error })
+}
+
+function fits(value: string, min: number): boolean {
+  try {
+    return checkDuration(value, { name: '', min }) >= min
+  } catch {
+    return false
+  }
+}
