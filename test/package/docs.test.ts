@@ -28,6 +28,9 @@ const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...inDocs.map((fi
 const read = (page: string): string => readFileSync(join(root, page), 'utf8')
 const examples = pages.flatMap((page) => examplesOf(page, read(page)))
 
+/** Nest is written with decorators of the older kind and parameter properties. */
+const NEST = 'docs/nestjs.md'
+
 let folder: string
 
 beforeAll(() => {
@@ -42,13 +45,19 @@ beforeAll(() => {
   }
   // What a reader need not care about: a value that an example shows and does not use.
   const lenient = { isolatedDeclarations: false, noUnusedLocals: false, noUnusedParameters: false }
-  const config = {
+  const config = (forNest: boolean): object => ({
     extends: join(root, 'tsconfig.json'),
-    compilerOptions: { ...lenient, declaration: false, paths },
-    files: examples.map(({ file }) => file),
+    compilerOptions: {
+      ...lenient,
+      declaration: false,
+      paths,
+      ...(forNest ? { experimentalDecorators: true, erasableSyntaxOnly: false } : {}),
+    },
+    files: examples.filter(({ page }) => (page === NEST) === forNest).map(({ file }) => file),
     include: [],
-  }
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
+  })
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config(false)))
+  writeFileSync(join(folder, 'tsconfig.nest.json'), JSON.stringify(config(true)))
   for (const { file, source } of examples) {
     mkdirSync(dirname(join(folder, file)), { recursive: true })
     writeFileSync(join(folder, file), source)
@@ -62,7 +71,8 @@ describe('examples', () => {
     const fences = pages.flatMap((page) => [...read(page).matchAll(/```ts\b/g)])
     expect(new Set(examples.map(({ name }) => name)).size).toBe(fences.length)
     // The line of an error is the line in the page.
-    await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', '.'], folder)
+    for (const project of ['tsconfig.json', 'tsconfig.nest.json'])
+      await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project], folder)
   })
 
   it('the tour of the README is one that runs', () => {
@@ -118,14 +128,16 @@ describe('docs/api.md', () => {
 
   it('has every method and every statistic', async () => {
     const locks = holdfast.createLocks(holdfast.memoryStore())
-    const lease = await locks.acquire('k')
-    const members = [locks, lease].flatMap((object) =>
-      Object.getOwnPropertyNames(Object.getPrototypeOf(object)),
-    )
-    const sources = ['src/locks.ts', 'src/lease.ts'].map(read).join('\n')
+    const sources = read('src/locks.ts')
     const internal = [...sources.matchAll(/@internal[^/]*\*\/\s+(?:get |async )*(\w+)/g)].map(
       ([, name]) => name,
     )
+    const ofLease = read('src/lease.ts').matchAll(/^ {2}(?:readonly )?(\w+)[(:]/gm)
+    const members = [
+      ...Object.getOwnPropertyNames(Object.getPrototypeOf(locks)),
+      ...[...ofLease].map(([, name]) => name ?? ''),
+    ]
+    expect(members).toEqual(expect.arrayContaining(['using', 'tokenFor', 'remainingMs']))
     expect(internal).toContain('constructor')
     expect(missing(members.filter((name) => !internal.includes(name)))).toEqual([])
     expect(missing(Object.keys(locks.stats()))).toEqual([])
@@ -140,6 +152,8 @@ describe('docs/api.md', () => {
       knownTo(() => holdfast.createLocks(holdfast.memoryStore(), nonsense)),
       knownTo(() => locks.using('k', nonsense, () => 1)),
       knownTo(() => locks.once('k', nonsense as never)),
+      knownTo(() => locks.elect('k', nonsense)),
+      knownTo(() => locks.lockable(() => 1, nonsense as never)),
       knownTo(() =>
         locks.transaction(
           'k',
