@@ -52,17 +52,17 @@ describe.each([
   })
 })
 
-describe.each([false, 'rs'] as const)('a MongoDB of one test with the replica set %s', (replicaSet) => {
+describe('a MongoDB of one test', () => {
   let server: MongoServer
   beforeAll(async () => {
-    server = await startMongo({ replicaSet, setParameter: { ttlMonitorSleepSecs: 7 } })
+    server = await startMongo({ replicaSet: 'rs', setParameter: { ttlMonitorSleepSecs: 7 } })
   })
   afterAll(() => server.stop())
 
   it('listens on this machine only and takes parameters', async () => {
     const { parsed } = await server.command('admin', { getCmdLineOpts: 1 })
     expect(parsed.net.bindIp).toBe('127.0.0.1')
-    expect(parsed.replication?.replSet).toBe(replicaSet || undefined)
+    expect(parsed.replication?.replSet).toBe('rs')
     const { ttlMonitorSleepSecs } = await server.command('admin', { getParameter: 1, ttlMonitorSleepSecs: 1 })
     expect(ttlMonitorSleepSecs).toBe(7)
   })

@@ -11,7 +11,7 @@ import { atEnd, atLast, until } from '../support/stage.ts'
 import { TestProcess } from '../support/test-process.ts'
 
 const COUNT = 5
-const TURNS_BETWEEN = 6
+const TURNS_BETWEEN = 4
 const AN_HOUR = 3_600_000_000
 const CHILD = fileURLToPath(new URL('../support/moving-child.ts', import.meta.url))
 

@@ -37,6 +37,8 @@ export class Load {
         await locks.using(key, { wait: '30s', lease: LEASE_MS }, (lease) => this.#turn(lease))
       } catch (error) {
         const { code } = error as { code?: string }
+        // The test has ended without us: it failed, and another turn would be refused at once, again and again.
+        if (code === 'CLOSED') return
         // Who holds while nobody answers loses, and is told.
         if (code !== 'LOCK_LOST' && code !== 'LOCK_RELEASE_FAILED') this.faults.push(String(error))
       }

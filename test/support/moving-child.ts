@@ -42,7 +42,7 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 async function locksIn(mode: Mode, address: MoveAddress): Promise<Locks> {
   const store = mode === 'both' ? await movingClient(address) : await houseAt(address[mode])
-  return createLocks(store, { service: mode, lease: '6s', wait: '30s', logger: null })
+  return createLocks(store, { service: mode, lease: '5s', wait: '30s', logger: null })
 }
 
 async function turn(key: string): Promise<void> {
