@@ -13,7 +13,20 @@ export class Load {
   #turns = 0
   #over = false
 
+  readonly #processes: readonly Locks[]
+  /** The last faults of the store that each process was told of. */
+  readonly #told = new Map<Locks, string[]>()
+
   constructor(processes: readonly Locks[], keys: readonly string[]) {
+    this.#processes = processes
+    for (const locks of processes) {
+      const told: string[] = []
+      this.#told.set(locks, told)
+      locks.on('error', ({ error }) => {
+        told.push(`${Math.round(performance.now())} ${error.message} (${String(error.cause)})`.slice(0, 300))
+        if (told.length > 5) told.shift()
+      })
+    }
     for (const locks of processes)
       for (const key of keys) for (let i = 0; i < 2; i += 1) this.#workers.push(this.#work(locks, key))
   }
@@ -21,7 +34,37 @@ export class Load {
   /** Until there were so many turns more. */
   async goesOn(turns = 100): Promise<void> {
     const target = this.#turns + turns
-    await until('more turns', () => this.#turns >= target)
+    try {
+      await until('more turns', () => this.#turns >= target)
+    } catch (error) {
+      throw new Error(`${String(error)}; ${target - this.#turns} are missing\n${await this.#state()}`)
+    }
+  }
+
+  /** What the processes know, for whoever has to find out why they do not go on. */
+  async #state(): Promise<string> {
+    const lines = this.#processes.map(async (locks) => {
+      const { held, waiting, storeCalls, storeFailures, lost } = locks.stats()
+      const found = await locks
+        .list()
+        .then(
+          (page) =>
+            page.locks.map(({ key, grant, holder, remainingMs }) => ({ key, grant, holder, remainingMs })),
+          String,
+        )
+      const health = await locks.health()
+      const seen = {
+        held,
+        waiting,
+        storeCalls,
+        storeFailures,
+        lost,
+        found,
+        health: health.ok || String(health.error),
+      }
+      return JSON.stringify({ at: Math.round(performance.now()), ...seen, told: this.#told.get(locks) })
+    })
+    return (await Promise.all(lines)).join('\n')
   }
 
   /** What was wrong. */
