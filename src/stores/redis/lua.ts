@@ -4,7 +4,8 @@ export const acquire = `local waiter = ARGV[1]
 local kinds = {}
 local first = 3
 for kind = 1, tonumber(ARGV[2]) do
-  kinds[tostring(kind)] = { lease = ARGV[first], waits = ARGV[first + 1] == '1', rest = ARGV[first + 2] }
+  local rest = ARGV[first + 2]
+  kinds[tostring(kind)] = { lease = ARGV[first], waits = ARGV[first + 1] == '1', rest = rest, all = rest .. '}' }
   first = first + 3
 end
 local asks, owners, fences = {}, {}, {}
@@ -22,15 +23,14 @@ local function show(grant)
   return text
 end
 local function take(record, ask, owner, grant, text)
-  local new = owner .. show(grant) .. ask.rest
   local done
   if text then
     local _, waiters = wish_in(text)
     local others = left(waiters, waiter)
-    if others ~= '' then new = new .. ',"waiters":"' .. others .. '"' end
-    done = pcall('SET', record, new .. '}', 'PX', ask.lease)
+    local tail = others ~= '' and ask.rest .. ',"waiters":"' .. others .. '"}' or ask.all
+    done = pcall('SET', record, owner .. show(grant) .. tail, 'PX', ask.lease)
   else
-    done = pcall('SET', record, new .. '}', 'PX', ask.lease, 'NX')
+    done = pcall('SET', record, owner .. show(grant) .. ask.all, 'PX', ask.lease, 'NX')
   end
   return done and (done.err or grant) or problem(record, false)
 end
@@ -140,10 +140,12 @@ local function exact_grant(number, grant)
   return grant
 end
 local function keep_fences()
-  local fences = {}
+  local fences, written = {}, {}
   for number in pairs(risen) do
+    local grant = last[number]
+    written[grant] = written[grant] or format('%.0f', grant)
     fences[#fences + 1] = KEYS[fences_from + number - 1]
-    fences[#fences + 1] = format('%.0f', last[number])
+    fences[#fences + 1] = written[grant]
   end
   return #fences > 0 and pcall('MSET', unpack(fences)).err or nil
 end

@@ -15,7 +15,8 @@ local waiter = ARGV[1]
 local kinds = {}
 local first = 3
 for kind = 1, tonumber(ARGV[2]) do
-  kinds[tostring(kind)] = { lease = ARGV[first], waits = ARGV[first + 1] == '1', rest = ARGV[first + 2] }
+  local rest = ARGV[first + 2]
+  kinds[tostring(kind)] = { lease = ARGV[first], waits = ARGV[first + 1] == '1', rest = rest, all = rest .. '}' }
   first = first + 3
 end
 
@@ -38,15 +39,14 @@ end
 
 -- Record and time to live are one: with the right to write but not to end it, a key would be held for ever.
 local function take(record, ask, owner, grant, text)
-  local new = owner .. show(grant) .. ask.rest
   local done
   if text then
     local _, waiters = wish_in(text)
     local others = left(waiters, waiter)
-    if others ~= '' then new = new .. ',"waiters":"' .. others .. '"' end
-    done = pcall('SET', record, new .. '}', 'PX', ask.lease)
+    local tail = others ~= '' and ask.rest .. ',"waiters":"' .. others .. '"}' or ask.all
+    done = pcall('SET', record, owner .. show(grant) .. tail, 'PX', ask.lease)
   else
-    done = pcall('SET', record, new .. '}', 'PX', ask.lease, 'NX')
+    done = pcall('SET', record, owner .. show(grant) .. ask.all, 'PX', ask.lease, 'NX')
   end
   -- Something is there that MGET has not told of.
   return done and (done.err or grant) or problem(record, false)

@@ -48,10 +48,13 @@ end
 
 -- Before any of the numbers is given out: one that then goes unused does no harm. What is wrong, if it cannot be done.
 local function keep_fences()
-  local fences = {}
+  local fences, written = {}, {}
   for number in pairs(risen) do
+    local grant = last[number]
+    -- Most of them are the same, the time.
+    written[grant] = written[grant] or format('%.0f', grant)
     fences[#fences + 1] = KEYS[fences_from + number - 1]
-    fences[#fences + 1] = format('%.0f', last[number])
+    fences[#fences + 1] = written[grant]
   end
   return #fences > 0 and pcall('MSET', unpack(fences)).err or nil
 end
