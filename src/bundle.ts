@@ -84,7 +84,8 @@ export class Bundle implements Lease {
 
   async release(): Promise<boolean> {
     if (this.#end === 'released') throw this.#notHeld('it was released before')
-    if (this.#end === 'disposed') throw this.#notHeld('its section has ended')
+    const isOver = this.#end === 'disposed' || [...this.#parts.values()].some(({ ended }) => ended)
+    if (isOver) throw this.#notHeld('its section has ended, or the client was closed')
     void this.held
     this.#end = 'released'
     const left = await this.#leave()

@@ -64,7 +64,7 @@ export function checkElect(given: readonly unknown[], settings: Settings): Candi
     throw invalid('give a function that leads: elect(name, async (term) => …)')
   checkNames('elect', options, ELECT_OPTIONS)
   const { signal, pause, ...usingOptions } = options as ElectOptions
-  checkRequest('using', { ...usingOptions, signal }, settings)
+  checkRequest('using', { ...usingOptions, signal, atLeast: 0 }, settings)
   return {
     body: (body ?? null) as TermBody | null,
     pauseMs: pause === undefined ? DEFAULT_PAUSE_MS : checkDuration(pause, PAUSE_LIMITS),

@@ -29,11 +29,6 @@ export class Entrance {
   /** Several keys are in order, each once. */
   async enter(keys: string | readonly string[], request: Request): Promise<AnyLease | Contention> {
     const { journal } = this.#keeping
-    if (request.signal?.aborted) {
-      journal.stats.counters.requests += 1
-      journal.stats.counters.aborted += 1
-      throw aborted(typeof keys === 'string' ? keys : (keys[0] as string), request.signal)
-    }
     if (typeof keys !== 'string')
       return takeAll(keys, request, (key, part) => this.#enterOne(key, part), this.#keeping)
     journal.stats.counters.requests += 1
@@ -42,18 +37,20 @@ export class Entrance {
 
   #enterOne(key: string, request: Request): Promise<KeyLease | Contention> {
     const { client, room } = this.#keeping
+    // Of several keys also between two steps, when no waiter listens.
+    if (request.signal?.aborted) throw this.#turnedAway(request, 'aborted', aborted(key, request.signal))
     const outer = enclosingLease(client, key)
     if (!outer) return room.enter(key, request)
     if (!request.reentrant) {
       const message = `"${key}" is already held by the section around this call, which would wait for itself`
-      throw this.#failed(request, new LockError('DEADLOCK', message, { key }))
+      throw this.#turnedAway(request, 'failed', new LockError('DEADLOCK', message, { key }))
     }
-    if (!outer.held) throw this.#failed(request, outer.loss ?? lostBeforeRelease(key))
+    if (!outer.held) throw this.#turnedAway(request, 'failed', outer.loss ?? lostBeforeRelease(key))
     return outer.enter(request)
   }
 
-  #failed(request: Request, error: LockError): LockError {
-    if (!request.isPart) this.#keeping.journal.stats.counters.failed += 1
+  #turnedAway(request: Request, how: 'aborted' | 'failed', error: LockError): LockError {
+    if (!request.isPart) this.#keeping.journal.stats.counters[how] += 1
     return error
   }
 }

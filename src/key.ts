@@ -58,7 +58,7 @@ function shown(key: string): string {
 
 function kindOf(value: unknown): string {
   if (value === null) return 'null'
-  if (Array.isArray(value)) return 'an array; this call takes one key'
+  if (Array.isArray(value)) return 'an array; only a list of keys may be one, where a call takes several'
   if (typeof value === 'object' && typeof (value as { key?: unknown }).key === 'string') {
     return `an object; to lock its key pass "${(value as { key: string }).key}"`
   }

@@ -70,9 +70,10 @@ export class Line implements Queue {
   }
 
   enter(request: Request): Promise<KeyLease | Contention> {
-    const { oneTry, isPart } = request
-    // One of several keys will be waited for if need be, and so does not jump the queue.
-    const free = this.#phase === 'idle' || (oneTry && !isPart && this.#phase === 'courteous')
+    const { oneTry, isPart, waitMs } = request
+    // One of several keys will be waited for if there is time, and then does not jump the queue.
+    const jumps = oneTry && !(isPart && waitMs > 0)
+    const free = this.#phase === 'idle' || (jumps && this.#phase === 'courteous')
     if (oneTry && (!free || this.#waiters.size > 0)) {
       const contention = this.#contention(0)
       if (!isPart) this.#keeping.journal.timedOut(contention)

@@ -12,7 +12,7 @@ export interface Defaults {
   readonly poll?: { readonly min?: Duration | undefined; readonly max?: Duration | undefined } | undefined
   /**
    * Defaults for keys like `'report:*'`, where `*` stands for any text. Of several patterns that fit, the one with the
-   * most other characters counts. For several keys at once, the longest of what each of them would get.
+   * most other characters counts, and of those the one with the fewest stars. For several keys at once, the longest of what each of them would get.
    */
   readonly keys?: Readonly<Record<string, KeyDefaults>> | undefined
 }
@@ -84,7 +84,8 @@ function checkPatterns(keys: Readonly<Record<string, KeyDefaults>>): KeyPattern[
       ...checked('atLeast', { min: 0 }),
     })
   })
-  return patterns.sort((a, b) => b.literals - a.literals)
+  const stars = ({ text }: KeyPattern): number => text.split('*').length
+  return patterns.sort((a, b) => b.literals - a.literals || stars(a) - stars(b) || (a.text < b.text ? -1 : 1))
 }
 
 /** What counts for a key, or for several at once. */

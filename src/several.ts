@@ -1,6 +1,6 @@
 import { type AnyLease, Bundle } from './bundle.ts'
 import type { Environment } from './environment.ts'
-import type { LockError } from './errors.ts'
+import { LockError } from './errors.ts'
 import { KeyLease } from './key-lease.ts'
 import type { Journal } from './monitor/journal.ts'
 import type { Counters } from './monitor/stats.ts'
@@ -37,21 +37,24 @@ export async function takeAll(
       const { first, granted, stop } = await tryAll(keys.slice(parts.length), request, leftMs(), enter)
       parts.push(...first)
       counters.requests += granted
-      if (stop === null) return new Bundle(parts)
-      counters.requests += 1
-      if (leftMs() === 0 || !mayPass(stop)) {
-        if (!(stop instanceof Contention)) throw counted(stop, counters)
-        const contention = new Contention(stop.key, env.now() - start, stop.holder, stop.by)
-        journal.timedOut(contention)
-        return end(contention)
+      if (stop !== null) {
+        counters.requests += 1
+        if (leftMs() === 0 || !mayPass(stop)) {
+          if (!(stop instanceof Contention)) throw counted(stop, counters)
+          const contention = new Contention(stop.key, env.now() - start, stop.holder, stop.by)
+          journal.timedOut(contention)
+          return end(contention)
+        }
+        const outcome = await enter(keys[parts.length] as string, { ...request, waitMs: leftMs() })
+        if (outcome instanceof Contention) return end(outcome)
+        parts.push(outcome)
       }
-      const outcome = await enter(keys[parts.length] as string, { ...request, waitMs: leftMs() })
-      if (outcome instanceof Contention) return end(outcome)
-      parts.push(outcome)
-      // Lost while it waited, by force or since the store was out of reach: from the beginning, if time is left.
-      if (!parts.every(({ held }) => held)) {
+      if (leftMs() > 0 && !parts.every(({ held }) => held)) {
+        // Lost meanwhile, by force or since the store was out of reach: from the beginning, while there is time.
         giveBack(parts)
         parts = []
+      } else if (parts.length === keys.length) {
+        return new Bundle(parts)
       }
     }
   } catch (error) {
@@ -63,7 +66,7 @@ export async function takeAll(
 interface Round {
   /** Of the first keys, up to one that was not granted. */
   readonly first: readonly KeyLease[]
-  /** Why it was not; null if all were. */
+  /** Why it was not, or what is wrong with one after it for good; null if all were granted. */
   readonly stop: Contention | LockError | null
   /** How many were granted, also of those after it, which are given back. */
   readonly granted: number
@@ -93,7 +96,9 @@ async function tryAll(
     else first.push(outcome)
   }
   giveBack(others)
-  return { first, stop, granted: first.length + others.length }
+  // What no waiting can change comes before what may pass.
+  const lasting = outcomes.find((outcome) => outcome instanceof LockError && !mayPass(outcome))
+  return { first, stop: (lasting as LockError | undefined) ?? stop, granted: first.length + others.length }
 }
 
 /** Somebody gives a key back, or a store that is out of reach answers again; all else stays as it is. */

@@ -25,6 +25,7 @@ export class WaitingRoom {
   readonly #openWatch: RoomKeeping['openWatch']
   #watch: Watch | null = null
   #emptied: (() => void) | null = null
+  #closed: LockError | null = null
 
   constructor({ openWatch, ...keeping }: RoomKeeping) {
     this.#openWatch = openWatch
@@ -49,6 +50,11 @@ export class WaitingRoom {
 
   /** The lease, or word of contention once the request's wait is over. */
   enter(key: string, request: Request): Promise<KeyLease | Contention> {
+    // One who takes several keys may be between two of them when the client closes.
+    if (this.#closed) {
+      if (!request.isPart) this.#keeping.journal.stats.counters.aborted += 1
+      return Promise.reject(this.#closed)
+    }
     let line = this.#lines.get(key)
     if (!line) this.#lines.set(key, (line = new Line(this.#keeping, key)))
     return line.enter(request)
@@ -70,6 +76,7 @@ export class WaitingRoom {
 
   /** Bounded: by the limit of a store call, and by the lease of a body that does not stop. */
   async close(reason: LockError): Promise<void> {
+    this.#closed = reason
     for (const line of this.#lines.values()) line.close(reason)
     if (this.#lines.size > 0) await this.#empty()
     await this.#watch?.close()

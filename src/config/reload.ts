@@ -1,4 +1,4 @@
-import type { LockError } from '../errors.ts'
+import { LockError } from '../errors.ts'
 import type { Locks } from '../locks.ts'
 import { check, type Terms } from './check.ts'
 import type { Feed, News } from './feed.ts'
@@ -49,7 +49,9 @@ export class Reload {
           invalid(`${this.#feed.name}: a change of ${late.join(', ')} needs a restart; all else is in force`),
         )
     } catch (error) {
-      if (!this.#ended)
+      // It may be closing, and has not told us yet.
+      const isClosed = error instanceof LockError && error.code === 'CLOSED'
+      if (!this.#ended && !isClosed)
         this.#report(invalidIn(this.#feed.name, error, '; the last valid settings stay in force'))
     }
   }

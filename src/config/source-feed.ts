@@ -14,6 +14,8 @@ const FIRST_MS = 30_000
 const PAUSE_MS = 100
 const RETRY_MS = 1000
 const MOST_RETRY_MS = 60_000
+/** One that lasted that long worked: what ends it then is another incident. */
+const STEADY_MS = 10_000
 /** How long `close` waits for a source to end. One that waits for news and heeds no signal cannot. */
 const FAREWELL_MS = 250
 
@@ -81,7 +83,7 @@ export class SourceFeed implements Feed {
   /** Whether there is a next try. */
   async #recover(error: unknown, tell: (news: News) => Promise<void>): Promise<boolean> {
     this.#iterator = null
-    if (this.#env.now() - this.#openedAt >= MOST_RETRY_MS) this.#failures = 0
+    if (this.#env.now() - this.#openedAt >= STEADY_MS) this.#failures = 0
     const again = typeof this.#source === 'function'
     // Once for a row of failures.
     if (this.#failures === 0) await tell({ error: failed(error, again) })
@@ -103,7 +105,8 @@ export class SourceFeed implements Feed {
     this.#openedAt = this.#env.now()
     const { signal } = this.#abort
     const iterable = typeof this.#source === 'function' ? this.#source(signal) : this.#source
-    if (typeof iterable?.[Symbol.asyncIterator] !== 'function') throw new TypeError('it is no async iterable')
+    if (typeof iterable?.[Symbol.asyncIterator] !== 'function')
+      throw invalid('source: what the function returned is no async iterable')
     return iterable[Symbol.asyncIterator]()
   }
 

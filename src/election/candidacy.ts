@@ -32,7 +32,12 @@ export interface Candidature {
 const LONGEST_PAUSE_MS = 30_000
 
 /** The terms that the running code is the body of, or was started by. */
-const inside = new AsyncLocalStorage<Tenure>()
+const inside = new AsyncLocalStorage<Inside>()
+
+interface Inside {
+  readonly tenure: Tenure
+  readonly outer: Inside | undefined
+}
 
 /** Stands for one name: waits, leads, steps down, pauses, stands again, until it is stopped. */
 export class Candidacy implements Election, AsyncIterable<Term> {
@@ -140,7 +145,14 @@ export class Candidacy implements Election, AsyncIterable<Term> {
     const { journal, using } = this.#keeping
     const { signal } = this.#quit
     if (signal.aborted) return
-    const options = { ...this.#plan.usingOptions, wait: Infinity, signal, onLost: 'ignore' } as const
+    // A shortest hold, which a pattern of the client's may ask for, would hold up the next leader.
+    const options = {
+      ...this.#plan.usingOptions,
+      atLeast: 0,
+      wait: Infinity,
+      signal,
+      onLost: 'ignore',
+    } as const
     let end: TermEnd | null = null
     try {
       await using(this.name, options, async (lease) => (end = await this.#lead(lease)))
@@ -165,7 +177,8 @@ export class Candidacy implements Election, AsyncIterable<Term> {
     journal.elected({ name: this.name, number, token: tenure.token })
     let thrown: { readonly error: unknown } | null = null
     try {
-      await inside.run(tenure, this.#body, tenure)
+      // A listener of that event may have ended it.
+      if (tenure.leads) await inside.run({ tenure, outer: inside.getStore() }, this.#body, tenure)
     } catch (error) {
       thrown = { error }
     }
@@ -191,7 +204,9 @@ export class Candidacy implements Election, AsyncIterable<Term> {
 
   /** The body waits for nothing that waits for it. */
   #isInside(): boolean {
-    return this.#tenure !== null && inside.getStore() === this.#tenure
+    let at = inside.getStore()
+    while (at && at.tenure !== this.#tenure) at = at.outer
+    return at !== undefined
   }
 
   #word(code: LockErrorCode, what: string, cause?: unknown): LockError {

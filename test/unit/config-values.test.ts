@@ -213,7 +213,9 @@ describe('a mistake', () => {
     expect(await refusal({ file: '' })).toContain('file: give the path')
     expect(await refusal({ file: 'a.json', source: once({}) })).toContain('give either file or source')
     expect(await refusal({ source: {} as never })).toContain('source: give an async iterable')
-    expect(await refusal({ source: () => 5 as never })).toContain('source: it has failed')
+    expect(await refusal({ source: () => 5 as never })).toContain(
+      'source: what the function returned is no async iterable',
+    )
     expect(await refusal({ env: null as never })).toContain('env: give an object')
     expect(await refusal({ source: once({}), env: { HOLDFAST_CONFIG: 'a.json' } })).toContain(
       'HOLDFAST_CONFIG is set',

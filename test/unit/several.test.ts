@@ -53,7 +53,7 @@ describe('several keys', () => {
       () => locks.forceRelease(['a'] as never),
       () => locks.once(['a'] as never, { done: () => true, run: () => {} }),
     ]) {
-      await expect(call()).rejects.toMatchObject({ code: 'INVALID_LOCK_KEY', message: /one key/ })
+      await expect(call()).rejects.toMatchObject({ code: 'INVALID_LOCK_KEY', message: /list of keys/ })
     }
     expect(store.calls).toEqual([])
     await locks.close()
