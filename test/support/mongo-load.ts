@@ -37,7 +37,7 @@ export class Load {
     try {
       await until('more turns', () => this.#turns >= target)
     } catch (error) {
-      throw new Error(`${String(error)}; ${target - this.#turns} are missing\n${await this.#state()}`)
+      throw new Error(`${target - this.#turns} turns are missing\n${await this.#state()}`, { cause: error })
     }
   }
 

@@ -5,7 +5,7 @@ import { Random } from '../simulation/random.ts'
 import { gate, track, world } from './support/world.ts'
 
 const promiseJobs = async (count: number): Promise<void> => {
-  for (let i = 0; i < count; i += 1) await null
+  for (let i = 0; i < count; i += 1) await Promise.resolve()
 }
 
 /** More than lie between two steps of one who takes several keys. */
@@ -126,7 +126,7 @@ async function play(seed: number): Promise<string[]> {
           inside.set(key, lease)
         }
       }
-      await (random.chance(0.5) ? sleep(random.integer(0, 200)) : null)
+      await (random.chance(0.5) ? sleep(random.integer(0, 200)) : Promise.resolve())
       if (depth < 2 && random.chance(0.4)) await Promise.all([1, 2].map(() => job(client, depth + 1)))
       if (random.chance(0.1)) throw new LockError('STALE_TOKEN', 'its own')
     })

@@ -1,0 +1,112 @@
+import { Writable } from 'node:stream'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Command, type Invocation, UsageError } from '../../src/cli/command.ts'
+import { electCommand } from '../../src/cli/elect.ts'
+import { runCommand } from '../../src/cli/run.ts'
+import { Variables } from '../../src/config/variables.ts'
+import { createLocks, type Locks } from '../../src/locks.ts'
+import type { Store } from '../../src/store.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+
+const clients: Locks[] = []
+afterEach(async () => {
+  for (const locks of clients.splice(0)) await locks.close()
+})
+
+function clientOf(store: Store): Locks {
+  const locks = createLocks(store, { logger: null })
+  clients.push(locks)
+  return locks
+}
+
+function call(command: Command, args: readonly string[], store?: Store): Promise<number> {
+  const err = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const openLocks: Invocation['openLocks'] = async () => {
+    if (!store) throw new Error('no store is asked before the arguments are right')
+    return clientOf(store)
+  }
+  const terminal = { out: err, err, isTTY: false, colour: false, columns: 80 }
+  return command.run({ args, openLocks, terminal } as unknown as Invocation)
+}
+
+/** Until a client of the command waits for the key. */
+async function wanted(locks: Locks, key: string): Promise<void> {
+  while (!(await locks.inspect(key))?.wanted) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe.each([
+  ['run', runCommand],
+  ['elect', electCommand],
+])('holdfast %s', (_name, command) => {
+  it.each([
+    [[], 'give the command to run, behind --'],
+    [['key'], 'give the command to run, behind --'],
+    [['key', '--'], 'there is none behind --'],
+    [['key', '--', ''], 'there is none behind --'],
+    [['--', 'true'], 'give a '],
+    [['key', 'true', '--', 'true'], "one argument too many: 'true'"],
+    [['--wiat', '5s', 'key', '--', 'true'], "unknown option '--wiat'"],
+    [['-l', 'soon', 'key', '--', 'true'], "--lease: 'soon' is not a duration"],
+    [['-l', '1ms', 'key', '--', 'true'], '--lease: '],
+    [['--grace', '-1s', 'key', '--', 'true'], 'grace'],
+    [['--grace', '1d', 'key', '--', 'true'], "--grace: '1d' is not a duration"],
+  ])('says what is wrong with %j before it does anything', async (args, message) => {
+    const failure = call(command, args)
+    await expect(failure).rejects.toThrow(UsageError)
+    await expect(failure).rejects.toThrow(message)
+  })
+
+  it('refuses a key that is none, and leaves no listener behind', async () => {
+    const before = process.listenerCount('SIGTERM')
+    await expect(call(command, ['', '--', 'true'], memoryStore())).rejects.toMatchObject({
+      code: 'INVALID_LOCK_KEY',
+    })
+    expect(process.listenerCount('SIGTERM')).toBe(before)
+  })
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+    ['SIGHUP', 129],
+    ['SIGQUIT', 131],
+  ] as const)('gives up its wait on %s, and tells so by %i', async (signal, code) => {
+    const store = memoryStore()
+    const holder = clientOf(store)
+    await holder.acquire('key')
+    const ended = call(command, ['key', '--', 'false'], store)
+    await wanted(holder, 'key')
+    process.emit('SIGUSR1', 'SIGUSR1')
+    process.emit(signal, signal)
+    // The first one counts.
+    process.emit('SIGTERM', 'SIGTERM')
+    expect(await ended).toBe(code)
+    expect(process.listenerCount(signal)).toBe(0)
+  })
+})
+
+describe('holdfast run', () => {
+  it.each([
+    [['-n', '-w', '5s', 'key', '--', 'true'], 'give either -n or -w'],
+    [['-E', '256', 'key', '--', 'true'], '-E: give a whole number from 0 to 255'],
+    [['-E', 'one', 'key', '--', 'true'], '-E: give a whole number from 0 to 255'],
+    [['-w', 'Infinity', 'key', '--', 'true'], "--wait: 'Infinity' is not a duration"],
+  ])('says what is wrong with %j', async (args, message) => {
+    await expect(call(runCommand, args)).rejects.toThrow(message)
+  })
+
+  it.each([
+    [['-n'], 1],
+    [['-w', '0'], 1],
+    [['-w', '0.02'], 1],
+    [['-w', '20ms', '-E', '0'], 0],
+    [['-nE', '42'], 42],
+  ])('with %j ends by %i if another has the key', async (options, code) => {
+    const store = memoryStore()
+    await clientOf(store).acquire('key')
+    expect(await call(runCommand, [...options, 'key', '--', 'false'], store)).toBe(code)
+  })
+
+  it('gives its command no variable that the configuration of that command would refuse', () => {
+    expect(() => new Variables({ HOLDFAST_KEY: 'key', HOLDFAST_TOKEN: '7' })).not.toThrow()
+  })
+})
