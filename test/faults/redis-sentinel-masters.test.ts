@@ -38,7 +38,7 @@ it('G3 G7 a master that refuses to write because it follows another is left for 
   const old = await set.master()
   const [next, third] = (await set.replicas()) as [RedisServer, RedisServer]
   // So that it is `next`, which the old one follows already: no sentinel has to tell it, or to cut its connections.
-  await third.command('config', 'set', 'replica-priority', 0)
+  await set.prioritize(third, 0)
   atEnd(() => third.command('config', 'set', 'replica-priority', 100))
   await replicated(old, 2)
   await old.command('replicaof', next.host, next.port)
@@ -111,16 +111,18 @@ it('G7 with `replicas: 1`, a fail-over forgets nothing that was granted, whichev
   const [late] = (await set.replicas()) as [RedisServer]
   atEnd(async () => {
     late.resume()
+    await late.command('config', 'set', 'replica-priority', 100)
     await old.start()
     await set.settled()
   })
+  // Else they may promote it: what they know of it, its last report, looks as good as that of the other.
+  await set.prioritize(late, 0)
   await late.pause()
   await old.command('client', 'kill', 'type', 'replica')
   const leases = await Promise.all(
     all.flatMap(({ locks }) => keys.map((key) => locks.acquire(key, { lease: '40s' }))),
   )
   await old.kill()
-  // Not before: what sentinels know of replicas may be a second old, and to them the two may look alike.
   await until('another master', async () => (await set.master()) !== old)
   late.resume()
   await set.settled()

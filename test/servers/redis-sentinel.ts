@@ -88,6 +88,19 @@ export class RedisSentinelSet {
     await settled('the sentinel set', () => this.#missing())
   }
 
+  /** One of priority 0 is never promoted. Resolves when the sentinels that run know of it. */
+  async prioritize(replica: RedisServer, priority: number): Promise<void> {
+    await replica.command('config', 'set', 'replica-priority', priority)
+    await settled('the priority of a replica', async () => {
+      for (const sentinel of this.sentinelServers.filter(({ running }) => running)) {
+        const all = await seenBy(sentinel, 'replicas')
+        const one = all.find(({ port }) => Number(port) === replica.port)
+        if (one?.['slave-priority'] !== String(priority)) return `a sentinel sees ${JSON.stringify(one)}`
+      }
+      return undefined
+    })
+  }
+
   async stop(): Promise<void> {
     await Promise.all([...this.sentinelServers, ...this.nodes].map((server) => server.stop()))
   }
