@@ -74,7 +74,8 @@ function checkAnswers(answers: readonly Answer[], asks: readonly Ask[]): Map<str
 async function checkList(stage: Stage, grants: ReadonlyMap<string, number>): Promise<void> {
   const store = await stage.client()
   const records = await readAll(store, { prefix: stage.prefix }, MANY / 2)
-  assert.equal(records.length, MANY)
+  // Once, or on two pages: a server that grows its table meanwhile may show some again.
+  assert.equal(new Set(records.map(({ key }) => key)).size, MANY)
   for (const { key, grant } of records) {
     assert.equal(grant, grants.get(key) ?? grant, `an answer carries the grant of another key than ${key}`)
   }

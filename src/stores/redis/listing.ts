@@ -16,7 +16,7 @@ interface Bookmark {
 }
 
 /**
- * A page of locks by SCAN: in no order, and a lock that is taken or given back meanwhile may be missing, or there twice
+ * A page of locks by SCAN: in no order, and a lock that is taken or given back meanwhile may be missing, or on two pages
  * when the server resizes its table. A server with many other keys takes many small calls, none of which holds it up, and
  * gives short pages, even empty ones, before the last.
  */
@@ -34,13 +34,15 @@ export async function listLocks(
   // Its slots are elsewhere now: better to see some twice than to miss some.
   if (index < 0) [index, place] = [0, start]
   const locks: LockRecord[] = []
+  const shown = new Set<string>()
   const end = performance.now() + PAGE_MS
   while (index < scanners.length) {
     const scanner = scanners[index]
     if (!scanner) break
     const { cursor, names: found } = await scanner.scan(place.cursor, names.pattern(prefix), LOOK_AT)
-    const fresh = found.filter((name) => name > place.after).toSorted()
+    const fresh = [...new Set(found)].filter((name) => name > place.after && !shown.has(name)).toSorted()
     const seen = fresh.slice(0, limit - locks.length)
+    for (const name of seen) shown.add(name)
     const keys = seen.flatMap((name) => names.keyIn(name) ?? []).filter((each) => each.startsWith(prefix))
     if (keys.length > 0) locks.push(...(await read(keys)))
     if (seen.length < fresh.length) place = { ...place, after: seen.at(-1) ?? '' }
