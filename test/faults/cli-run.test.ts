@@ -183,9 +183,15 @@ describe.concurrent('holdfast run', () => {
   })
 
   it('takes the command along when it is killed itself, also one that ignores SIGTERM', async () => {
-    const kind = run(['killed', '--', 'sh', '-c', WITH_CHILD])
-    const stubborn = run(['--grace', '10ms', 'killed too', '--', 'sh', '-c', STUBBORN])
+    const heard = 'trap "echo heard" USR1'
+    const kind = run(['killed', '--', 'sh', '-c', `${heard}; ${WITH_CHILD}; wait; wait`])
+    const stubborn = run(['--grace', '10ms', 'killed too', '--', 'sh', '-c', `${heard}; ${STUBBORN}; wait`])
     const families = [...(await kind.family()), ...(await stubborn.family())]
+    // A signal that is passed on shows that the watchdog knows whom to end: until then the command may be quicker.
+    for (const one of [kind, stubborn]) {
+      one.child.kill('SIGUSR1')
+      await one.says(/heard/)
+    }
     for (const { child } of [kind, stubborn]) child.kill('SIGKILL')
     await until('the end of the commands', () => living(families).length === 0)
   })
