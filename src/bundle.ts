@@ -4,8 +4,8 @@ import { LockError } from './errors.ts'
 import { LEFT, type Leaving } from './hold.ts'
 import type { KeyLease } from './key-lease.ts'
 import type { Lease, LeaseJson } from './lease.ts'
+import { LeaseSignal } from './lease-signal.ts'
 import { checkLease } from './options.ts'
-import { runOutside } from './section.ts'
 
 /** A lease as core has it. */
 export type AnyLease = KeyLease | Bundle
@@ -14,7 +14,7 @@ export type AnyLease = KeyLease | Bundle
 export class Bundle implements Lease {
   readonly keys: readonly string[]
   readonly #parts: ReadonlyMap<string, KeyLease>
-  #controller: AbortController | null = null
+  #signal: LeaseSignal | null = null
   #end: 'released' | 'disposed' | null = null
   #loss: LockError | null = null
   #notice: LockError | null = null
@@ -58,12 +58,8 @@ export class Bundle implements Lease {
 
   get signal(): AbortSignal {
     void this.held
-    if (!this.#controller) {
-      this.#controller = new AbortController()
-      const reason = this.#loss ?? this.#notice
-      if (reason) this.#controller.abort(reason)
-    }
-    return this.#controller.signal
+    this.#signal ??= new LeaseSignal(this.#loss ?? this.#notice)
+    return this.#signal.signal
   }
 
   assertHeld(): void {
@@ -138,25 +134,19 @@ export class Bundle implements Lease {
     this.#loss = reason
     for (const part of this.#parts.values())
       part.windDown(`"${reason.key}", taken together with it, was lost`)
-    this.#abort(reason)
+    this.#signal?.abort(reason)
   }
 
   partNotified(reason: LockError): void {
     if (this.#notice) return
     this.#notice = reason
-    this.#abort(reason)
+    this.#signal?.abort(reason)
   }
 
   async #leave(): Promise<Leaving> {
     const left = await Promise.all([...this.#parts.values()].map((part) => part.dispose()))
     const failure = left.find((each) => each instanceof LockError)
     return failure ?? (this.#loss === null && left.every((each) => each === true))
-  }
-
-  // Its listeners are foreign code.
-  #abort(reason: LockError): void {
-    const controller = this.#controller
-    if (controller) runOutside(() => controller.abort(reason))
   }
 
   #notHeld(why: string): LockError {

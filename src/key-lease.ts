@@ -4,9 +4,9 @@ import { LockError } from './errors.ts'
 import { type Hold, LEFT, type Leaving } from './hold.ts'
 import type { Journal } from './monitor/journal.ts'
 import type { Lease, LeaseJson } from './lease.ts'
+import { LeaseSignal } from './lease-signal.ts'
 import { checkLease, type Request } from './options.ts'
 import { Level } from './reentry.ts'
-import { runOutside } from './section.ts'
 import { tokenOf } from './token.ts'
 import type { Contention } from './waiter.ts'
 
@@ -29,7 +29,7 @@ export class KeyLease implements Lease {
   #level: Level | null = null
   #whole: Whole | null = null
   #runsBody = false
-  #controller: AbortController | null = null
+  #signal: LeaseSignal | null = null
   #end: End | null = null
   /** The grant and the length of the hold stay as they were when the lease ended. */
   #final: { grant: number; heldMs: number } | null = null
@@ -71,12 +71,8 @@ export class KeyLease implements Lease {
   get signal(): AbortSignal {
     // Reading notices a deadline that passed while the event loop was blocked.
     void this.held
-    if (!this.#controller) {
-      this.#controller = new AbortController()
-      const reason = this.#loss ?? this.#notice
-      if (reason) this.#controller.abort(reason)
-    }
-    return this.#controller.signal
+    this.#signal ??= new LeaseSignal(this.#loss ?? this.#notice)
+    return this.#signal.signal
   }
 
   assertHeld(): void {
@@ -161,7 +157,7 @@ export class KeyLease implements Lease {
     if (this.#loss || this.#end !== null) return
     this.#finish()
     this.#loss = reason
-    this.#abort(reason)
+    this.#signal?.abort(reason)
     this.#level?.end(reason)
     this.#whole?.partLost(reason)
     if (!this.#outer) this.#hold.journal.lost(this, reason)
@@ -176,7 +172,7 @@ export class KeyLease implements Lease {
   /** Asks the holder to stop, while the lease is still in force. */
   notify(reason: LockError): void {
     this.#notice ??= reason
-    this.#abort(reason)
+    this.#signal?.abort(reason)
     this.#level?.notify(reason)
     this.#whole?.partNotified(reason)
   }
@@ -228,12 +224,6 @@ export class KeyLease implements Lease {
       return Promise.resolve(held)
     }
     return this.#hold.leave()
-  }
-
-  // Its listeners are foreign code.
-  #abort(reason: LockError): void {
-    const controller = this.#controller
-    if (controller) runOutside(() => controller.abort(reason))
   }
 
   #finish(): void {

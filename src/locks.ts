@@ -109,7 +109,7 @@ export class Locks {
       env: environment,
       journal: this.#workings.journal,
       using: <T>(key: Keys, given: UsingOptions | undefined, body: Body<T>): Promise<T> =>
-        given === undefined ? this.using(key, body) : this.using(key, given, body),
+        this.using(key, body, given),
       attach: (end: () => unknown): (() => void) => this.attach(end),
     }
     this.#once = new Once(above)
@@ -355,7 +355,7 @@ export class Locks {
     return this.#workings.connection.asLockError(new Error(`a wrong answer to ${step}`))
   }
 
-  #check(call: Call, key: Keys, options?: UsingOptions): [string | readonly string[], Request] {
+  #check(call: Call, key: Keys, options?: UsingOptions): [Keys, Request] {
     const keys = checkKeys(key)
     const settings = settingsFor(keys, this.#settings)
     const request =
@@ -371,7 +371,7 @@ export class Locks {
   }
 }
 
-function leaseOrThrow(keys: string | readonly string[], outcome: AnyLease | Contention): AnyLease {
+function leaseOrThrow(keys: Keys, outcome: AnyLease | Contention): AnyLease {
   if (!(outcome instanceof Contention)) return outcome
   const { key, waitedMs, by } = outcome
   const of = typeof keys === 'string' ? '' : `, one of ${keys.length} keys,`

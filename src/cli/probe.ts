@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { LockError } from '../errors.ts'
 import type { Lease } from '../lease.ts'
 import type { Locks } from '../locks.ts'
@@ -92,8 +93,4 @@ async function noted(locks: Locks, key: string, limitMs: number): Promise<void> 
     if ((await locks.inspect(key))?.wanted) return pause(Math.max(5, 2 * (performance.now() - start)))
     await pause(5)
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

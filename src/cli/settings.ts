@@ -1,24 +1,18 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { check } from '../config/check.ts'
+import { defaultFile } from '../config/default-file.ts'
 import { FileFeed } from '../config/file-feed.ts'
 import { locksFromConfig } from '../config/index.ts'
-import { invalid } from '../config/problems.ts'
 import type { Settings } from '../config/settings.ts'
 import { type Environ, Variables } from '../config/variables.ts'
 import { systemEnvironment } from '../environment.ts'
 import type { Locks } from '../locks.ts'
 import { hidePassword } from './failure.ts'
 
-const FILES = ['holdfast.config.json', 'holdfast.config.yaml', 'holdfast.config.yml']
-
 /** What `openLocks` goes by. It opens nothing. */
 export async function readSettings(env: Environ): Promise<Settings> {
   const variables = new Variables(env)
-  const [first, ...others] = FILES.filter((name) => existsSync(name))
-  const file = variables.file ?? first
-  if (variables.file === undefined && others.length > 0)
-    throw invalid(`there are ${[first, ...others].join(' and ')}, keep one of them`)
+  const file = variables.file ?? defaultFile()
   const path = file === undefined ? null : resolve(file)
   const config = path === null ? {} : await new FileFeed(path, systemEnvironment).first()
   const { settings } = await check(config, { name: path, variables, hasStore: false })

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Environment, systemEnvironment } from '../environment.ts'
 import { createLocks, type Locks } from '../locks.ts'
@@ -6,6 +5,7 @@ import type { Logger } from '../monitor/journal.ts'
 import { checkNames } from '../option-check.ts'
 import type { Store } from '../store.ts'
 import { check } from './check.ts'
+import { defaultFile } from './default-file.ts'
 import type { Feed } from './feed.ts'
 import { FileFeed } from './file-feed.ts'
 import { invalid } from './problems.ts'
@@ -30,7 +30,6 @@ export interface ConfigOptions {
 }
 
 const OPTIONS = ['file', 'env', 'source', 'store', 'logger', 'environment']
-const DEFAULT_FILES = ['holdfast.config.json', 'holdfast.config.yaml', 'holdfast.config.yml']
 
 /**
  * A client made by a configuration, and changed with it: what is valid counts for acquisitions from then on, and no
@@ -79,12 +78,6 @@ function feedOf(
   }
   const path = file ?? variables.file ?? defaultFile()
   return path === undefined ? null : new FileFeed(resolve(path), environment)
-}
-
-function defaultFile(): string | undefined {
-  const [first, ...others] = DEFAULT_FILES.filter((name) => existsSync(name))
-  if (others.length > 0) throw invalid(`there are ${[first, ...others].join(' and ')}, keep one of them`)
-  return first
 }
 
 function isSource(source: unknown): boolean {
