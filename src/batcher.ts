@@ -2,6 +2,7 @@ import { inspect } from 'node:util'
 import type { Connection, Settle } from './connection.ts'
 import type { Environment, Timer } from './environment.ts'
 import { LockError } from './errors.ts'
+import type { StepName } from './monitor/steps.ts'
 import type { Fault, Store } from './store.ts'
 
 /** Bounds how long one call can keep a server, or an embedded store this thread, busy. */
@@ -28,6 +29,7 @@ interface Pending<I, O> {
 }
 
 export interface Step<I, O> {
+  readonly name: StepName
   readonly call: (store: Store, items: readonly I[]) => Promise<readonly (O | Fault)[]>
   /** Whether an answer can be trusted; a store may be anyone's code. */
   readonly isAnswer: (answer: O) => boolean
@@ -123,7 +125,7 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
     this.#inFlight.add(call)
     const items = batch.map((pending) => pending.item)
     this.#connection.call(
-      (store) => this.#step.call(store, items),
+      { name: this.#step.name, keys: items.length, step: (store) => this.#step.call(store, items) },
       (answers, sentAt) => {
         this.#inFlight.delete(call)
         this.#dropSlowTimer()

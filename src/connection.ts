@@ -2,7 +2,9 @@ import type { Environment, Timer } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { Journal } from './monitor/journal.ts'
 import { runOutside } from './section.ts'
-import type { Store, Watch } from './store.ts'
+import { poolOf } from './monitor/pool.ts'
+import type { StepName, StoreCall } from './monitor/steps.ts'
+import type { Pool, Store, Watch } from './store.ts'
 
 /**
  * How a call ended. `sentAt` is the local time just before the store was called: leases are counted
@@ -64,9 +66,14 @@ export class Connection {
     return this.#latencyMs
   }
 
+  get pool(): Pool | null {
+    return poolOf(this.#loaded)
+  }
+
   /** `settle` runs exactly once, within the limit; `late` if an answer comes after that. */
-  call<T>(step: (store: Store) => Promise<T>, settle: Settle<T>, late?: (result: T) => void): void {
+  call<T>({ name, keys, step }: StoreCall<T>, settle: Settle<T>, late?: (result: T) => void): void {
     if (this.#closed) return this.#env.defer(() => settle(closedDuringCall(), NEVER_SENT))
+    const madeAt = this.#env.now()
     let sentAt = NEVER_SENT
     let settled = false
     let opening: Promise<Store> | null = null
@@ -75,8 +82,9 @@ export class Connection {
       this.#underWay.delete(finish)
       this.#env.clearTimer(timer)
       try {
-        if (!(result instanceof LockError)) this.#answered(sentAt)
-        else if (!this.#closed) this.#journal.storeFailed(result)
+        const tookMs = this.#env.now() - (sentAt === NEVER_SENT ? madeAt : sentAt)
+        if (!(result instanceof LockError)) this.#answered(name, keys, tookMs)
+        else if (!this.#closed) this.#journal.storeFailed(name, keys, tookMs, result)
       } finally {
         settle(result, sentAt)
       }
@@ -112,9 +120,9 @@ export class Connection {
   }
 
   /** As `call`, for those who can wait for a promise. */
-  ask<T>(step: (store: Store) => Promise<T>): Promise<T> {
+  ask<T>(call: StoreCall<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.call(step, (result) => (result instanceof LockError ? reject(result) : resolve(result)))
+      this.call(call, (result) => (result instanceof LockError ? reject(result) : resolve(result)))
     })
   }
 
@@ -197,10 +205,9 @@ export class Connection {
     if (clients === 0) await store.close()
   }
 
-  #answered(sentAt: number): void {
-    const latencyMs = this.#env.now() - sentAt
-    this.#latencyMs += (latencyMs - this.#latencyMs) / 8
-    this.#journal.storeAnswered(latencyMs)
+  #answered(name: StepName, keys: number, tookMs: number): void {
+    this.#latencyMs += (tookMs - this.#latencyMs) / 8
+    this.#journal.storeAnswered(name, keys, tookMs)
   }
 
   #unavailable(what: string, cause?: unknown): LockError {

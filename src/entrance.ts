@@ -2,9 +2,9 @@ import type { AnyLease } from './bundle.ts'
 import type { Environment } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { KeyLease } from './key-lease.ts'
-import { lostBeforeRelease } from './line.ts'
 import type { Journal } from './monitor/journal.ts'
 import type { Request } from './options.ts'
+import { lostBeforeRelease } from './release-errors.ts'
 import { enclosingLease } from './section.ts'
 import { takeAll } from './several.ts'
 import { aborted, type Contention } from './waiter.ts'
@@ -28,10 +28,13 @@ export class Entrance {
 
   /** Several keys are in order, each once. */
   async enter(keys: string | readonly string[], request: Request): Promise<AnyLease | Contention> {
-    const { journal } = this.#keeping
-    if (typeof keys !== 'string')
+    const { counters, busyKeys } = this.#keeping.journal.stats
+    if (typeof keys !== 'string') {
+      for (const key of keys) busyKeys.requested(key)
       return takeAll(keys, request, (key, part) => this.#enterOne(key, part), this.#keeping)
-    journal.stats.counters.requests += 1
+    }
+    counters.requests += 1
+    busyKeys.requested(keys)
     return this.#enterOne(keys, request)
   }
 

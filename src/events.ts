@@ -1,5 +1,8 @@
+import { type Channel, channel } from 'node:diagnostics_channel'
+import type { Alert } from './alerts/alert.ts'
 import type { TermEnd } from './election/term.ts'
 import { LockError } from './errors.ts'
+import type { StepName } from './monitor/steps.ts'
 import { isThenable, runOutside } from './section.ts'
 import type { Holder, LockRecord } from './store.ts'
 
@@ -40,6 +43,10 @@ export interface LockEvents {
   }
   /** The body of a term still runs, that long after it was told to stop. Once for each term. */
   'term-overrun': { name: string; number: number; token: bigint; overdueMs: number }
+  /** A call of the store ended. Of one that failed before it was sent, `tookMs` is how long that took. */
+  'store-call': { step: StepName; keys: number; tookMs: number; error: LockError | null }
+  /** A limit that was given to `watchLocks` is passed, or is kept again. */
+  alert: Alert
   /** The store became unreachable, a release could not be confirmed, a configuration was refused, or a listener threw. */
   error: { error: LockError }
 }
@@ -47,7 +54,14 @@ export interface LockEvents {
 export type LockEvent = keyof LockEvents
 export type LockListener<E extends LockEvent> = (event: LockEvents[E]) => void
 
-const EVENTS: ReadonlySet<string> = new Set<LockEvent>([
+/** Which client an event of a diagnostics channel is from: a channel is one for the process. */
+export interface ClientName {
+  readonly store: string
+  readonly service: string
+  readonly instance: string
+}
+
+const EVENTS: readonly LockEvent[] = [
   'granted',
   'released',
   'lost',
@@ -58,43 +72,60 @@ const EVENTS: ReadonlySet<string> = new Set<LockEvent>([
   'elected',
   'term-ended',
   'term-overrun',
+  'store-call',
+  'alert',
   'error',
-])
+]
+
+/** For those who would rather not hold the client: `holdfast:granted` and so on. */
+const CHANNELS = EVENTS.map((event) => [event, channel(`holdfast:${event}`)] as const)
+
+interface Topic {
+  readonly listeners: Set<(event: never) => void>
+  readonly channel: Channel
+}
 
 /** A typed emitter that a listener cannot break, and where `error` without a listener is harmless. */
 export class Events {
-  readonly #listeners = new Map<LockEvent, Set<(event: never) => void>>()
+  readonly #topics: ReadonlyMap<string, Topic> = new Map(
+    CHANNELS.map(([event, published]) => [event, { listeners: new Set(), channel: published }]),
+  )
+  readonly #client: () => ClientName
+
+  constructor(client: () => ClientName) {
+    this.#client = client
+  }
 
   on<E extends LockEvent>(event: E, listener: LockListener<E>): () => void {
-    if (!EVENTS.has(event)) {
+    const topic = this.#topics.get(event)
+    if (!topic) {
       throw new LockError(
         'INVALID_OPTION',
-        `on: unknown event '${String(event)}'; known are ${[...EVENTS].join(', ')}`,
+        `on: unknown event '${String(event)}'; known are ${EVENTS.join(', ')}`,
       )
     }
     if (typeof listener !== 'function')
       throw new LockError('INVALID_OPTION', 'on: the listener must be a function')
     // A wrapper of its own, so that a function added twice is called twice and removed one by one.
     const entry = (payload: LockEvents[E]): void => listener(payload)
-    let listeners = this.#listeners.get(event)
-    if (!listeners) this.#listeners.set(event, (listeners = new Set()))
-    listeners.add(entry)
-    return () => {
-      listeners.delete(entry)
-      if (listeners.size === 0 && this.#listeners.get(event) === listeners) this.#listeners.delete(event)
-    }
+    topic.listeners.add(entry)
+    return () => topic.listeners.delete(entry)
   }
 
   /** Asked before a payload is built, so that nobody pays for events that nobody hears. */
   heard(event: LockEvent): boolean {
-    return this.#listeners.has(event)
+    const { listeners, channel } = this.#topics.get(event) as Topic
+    return listeners.size > 0 || channel.hasSubscribers
   }
 
   emit<E extends LockEvent>(event: E, payload: LockEvents[E]): void {
     // A copy: those added by a listener hear of the next event, not of this one.
-    const listeners = [...(this.#listeners.get(event) ?? [])] as LockListener<E>[]
+    const topic = this.#topics.get(event) as Topic
+    const listeners = [...topic.listeners] as LockListener<E>[]
     if (listeners.length > 0)
       runOutside(() => listeners.forEach((listener) => this.#tell(event, listener, payload)))
+    if (topic.channel.hasSubscribers)
+      runOutside(() => topic.channel.publish({ client: this.#client(), ...payload }))
   }
 
   #tell<E extends LockEvent>(event: E, listener: LockListener<E>, payload: LockEvents[E]): void {
@@ -107,7 +138,7 @@ export class Events {
   }
 
   clear(): void {
-    this.#listeners.clear()
+    for (const { listeners } of this.#topics.values()) listeners.clear()
   }
 
   #broken(event: LockEvent, cause: unknown): void {

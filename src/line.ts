@@ -4,14 +4,15 @@ import type { Compensation } from './compensation.ts'
 import { NEVER_SENT } from './connection.ts'
 import type { Timer } from './environment.ts'
 import { LockError } from './errors.ts'
-import { Fifo } from './fifo.ts'
 import { deadlineOf, Hold, type HoldKeeping, LEFT, type Leaving } from './hold.ts'
 import { KeyLease } from './key-lease.ts'
 import { nameOf } from './monitor/journal.ts'
 import type { Request } from './options.ts'
 import type { Pace } from './pace.ts'
+import { lostBeforeRelease, releaseFailed } from './release-errors.ts'
 import type { Answer, Ask, Claim, Denial, Grant, Holder, ReleaseAnswer } from './store.ts'
 import { aborted, Contention, type Queue, Waiter } from './waiter.ts'
+import { type Crowd, Waiters } from './waiters.ts'
 
 /** What the lines of one client share. */
 export interface LineKeeping extends HoldKeeping {
@@ -26,6 +27,7 @@ export interface LineKeeping extends HoldKeeping {
   readonly watch: (key: string) => void
   readonly unwatch: (key: string) => void
   readonly forget: (line: Line) => void
+  readonly crowd: Crowd
 }
 
 /**
@@ -39,7 +41,7 @@ type Phase = 'idle' | 'asking' | 'sleeping' | 'held' | 'lingering' | 'leaving' |
 export class Line implements Queue {
   readonly key: string
   readonly #keeping: LineKeeping
-  readonly #waiters = new Fifo<Waiter>()
+  readonly #waiters: Waiters
   #phase: Phase = 'idle'
   #hold: Hold | null = null
   #timer: Timer = null
@@ -58,15 +60,17 @@ export class Line implements Queue {
 
   constructor(keeping: LineKeeping, key: string) {
     this.#keeping = keeping
+    this.#waiters = new Waiters(keeping, key)
     this.key = key
   }
 
-  get waiting(): number {
-    return this.#waiters.size
+  /** The one in force. */
+  get hold(): Hold | null {
+    return this.#phase === 'held' ? this.#hold : null
   }
 
-  get isHeld(): boolean {
-    return this.#phase === 'held'
+  get head(): Waiter | null {
+    return this.#waiters.first
   }
 
   enter(request: Request): Promise<KeyLease | Contention> {
@@ -76,11 +80,12 @@ export class Line implements Queue {
     const free = this.#phase === 'idle' || (jumps && this.#phase === 'courteous')
     if (oneTry && (!free || this.#waiters.size > 0)) {
       const contention = this.#contention(0)
+      if (jumps) this.#keeping.journal.conflicted(this.key, this.#foreignHolder(), 1)
       if (!isPart) this.#keeping.journal.timedOut(contention)
       return Promise.resolve(contention)
     }
     const waiter = new Waiter(this.#keeping.env, request, this)
-    this.#waiters.push(waiter)
+    this.#waiters.add(waiter, !free && (this.#hold ?? this.#denial) !== null, this.#foreignHolder())
     if (free) this.#ask()
     else if (this.#phase === 'courteous') this.#pause(this.#courteousUntil - this.#keeping.env.now())
     return waiter.promise
@@ -214,6 +219,7 @@ export class Line implements Queue {
 
   #denied(asker: Waiter, denial: Denial): void {
     this.#heard(denial)
+    this.#waiters.meet(denial.holder.service)
     if (asker.waiting && !asker.conflicted) {
       asker.conflicted = true
       this.#keeping.journal.denied(this.key, denial)
@@ -256,14 +262,13 @@ export class Line implements Queue {
   }
 
   #refuse(waiter: Waiter): void {
-    this.#waiters.delete(waiter)
-    const contention = this.#contention(waiter.waitedMs)
+    const contention = this.#contention(this.#waiters.letGo(waiter))
     waiter.refuse(contention)
     if (!waiter.request.isPart) this.#keeping.journal.timedOut(contention)
   }
 
   #fail(waiter: Waiter, how: 'aborted' | 'failed', error: LockError): void {
-    this.#waiters.delete(waiter)
+    this.#waiters.letGo(waiter)
     if (!waiter.request.isPart) this.#keeping.journal.stats.counters[how] += 1
     waiter.fail(error)
   }
@@ -276,8 +281,9 @@ export class Line implements Queue {
 
   // Reported when all is done: a listener may abort, acquire, release or close in reply.
   #give(waiter: Waiter, hold: Hold, report: () => { previous: Holder | null; handedOff: boolean }): void {
-    this.#waiters.delete(waiter)
-    const { waitedMs } = waiter
+    const waitedMs = this.#waiters.letGo(waiter)
+    // The others wait behind this one now.
+    this.#waiters.meet(null)
     const lease = new KeyLease(hold)
     hold.lease = lease
     waiter.give(lease)
@@ -358,6 +364,10 @@ export class Line implements Queue {
     return this.#hold ? this.#keeping.holder(this.#hold.request.context) : (this.#denial?.holder ?? null)
   }
 
+  #foreignHolder(): string | null {
+    return this.#hold ? null : (this.#denial?.holder.service ?? null)
+  }
+
   #wait(phase: Phase, ms: number, then: () => void, background: boolean): void {
     this.#setPhase(phase)
     this.#timer = this.#keeping.env.setTimer(ms, then, background)
@@ -367,21 +377,8 @@ export class Line implements Queue {
   #setPhase(phase: Phase): void {
     if (this.#timer !== null) this.#keeping.env.clearTimer(this.#timer)
     this.#timer = null
+    if (this.#phase === 'held') this.#keeping.crowd.held -= 1
+    if (phase === 'held') this.#keeping.crowd.held += 1
     this.#phase = phase
   }
-}
-
-function releaseFailed(key: string, cause: LockError): LockError {
-  const message = `could not tell the store that "${key}" is free; it will be told again until its lease runs out`
-  return new LockError('LOCK_RELEASE_FAILED', message, { key, cause })
-}
-
-export function lostBeforeRelease(key: string): LockError {
-  return new LockError(
-    'LOCK_LOST',
-    `the lease on "${key}" was already gone from the store when it was released`,
-    {
-      key,
-    },
-  )
 }

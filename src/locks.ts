@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
-import { isGrantNumber, isLockPage, isLockRecord } from './answers.ts'
+import type { Alert } from './alerts/alert.ts'
+import { isGrantNumber } from './answers.ts'
 import type { AnyLease } from './bundle.ts'
 import {
   checkElect,
@@ -10,10 +11,9 @@ import {
   type TermBody,
 } from './election.ts'
 import { LockError } from './errors.ts'
-import type { LockEvent, LockListener } from './events.ts'
+import type { ClientName, LockEvent, LockListener } from './events.ts'
 import { checkKey, checkKeys } from './key.ts'
 import type { Lease } from './lease.ts'
-import { lostBeforeRelease } from './line.ts'
 import type { RetryStrategy } from './fail-strategy.ts'
 import {
   type AnyFunction,
@@ -25,6 +25,7 @@ import {
 } from './lockable.ts'
 import { WARNINGS_ONLY } from './monitor/journal.ts'
 import type { LockStats } from './monitor/stats.ts'
+import type { Tracing } from './monitor/tracing.ts'
 import {
   type AcquireOptions,
   type Call,
@@ -41,9 +42,11 @@ import {
 } from './options.ts'
 import { checkNames } from './option-check.ts'
 import { checkOnce, Once, type OnceOptions, type OnceOutcome } from './once.ts'
+import type { Health } from './records.ts'
+import { lostBeforeRelease } from './release-errors.ts'
 import { runInside } from './section.ts'
 import { checkConfigure, type Defaults, type Settings, settingsFor } from './settings.ts'
-import type { ListQuery, LockPage, LockRecord, Store } from './store.ts'
+import type { LockPage, LockRecord, Store } from './store.ts'
 import { checkStore } from './store-check.ts'
 import { storeLoader } from './store-url.ts'
 import {
@@ -54,19 +57,12 @@ import {
   type TransactionOf,
 } from './transaction.ts'
 import { Contention } from './waiter.ts'
+import type { Limits, Longest } from './waiting-room.ts'
 import { Workings } from './workings.ts'
 
 /** A client of one store, for this process. Make one and share it. */
 export function createLocks(store: Store | string, options: LocksOptions = {}): Locks {
   return new Locks(store, options)
-}
-
-export interface Health {
-  readonly ok: boolean
-  readonly store: string
-  /** How long the store took to answer just now; null if it did not. */
-  readonly latencyMs: number | null
-  readonly error: LockError | null
 }
 
 export type Body<T> = (lease: Lease) => T | Promise<T>
@@ -133,13 +129,15 @@ export class Locks {
     if (typeof body !== 'function')
       throw new LockError('INVALID_OPTION', 'using: give a function to run under the lock')
     const [keys, request] = this.#check('using', key, options as UsingOptions | undefined)
-    const lease = leaseOrThrow(keys, await this.#workings.entrance.enter(keys, request))
+    const lease = leaseOrThrow(keys, await this.#enter(keys, request, leaseOrThrow))
     lease.startBody()
     let result: T
     try {
       // It may have been lost, or the client closed, between the grant and this line.
       lease.assertHeld()
-      result = await runInside(this, lease, body)
+      const { tracers } = this.#workings
+      if (tracers) result = await tracers.holding(lease, async () => runInside(this, lease, body))
+      else result = await runInside(this, lease, body)
     } catch (error) {
       await lease.dispose()
       throw error
@@ -228,28 +226,27 @@ export class Locks {
    */
   async acquire(key: Keys, options?: AcquireOptions): Promise<Lease> {
     const [keys, request] = this.#check('acquire', key, options)
-    return leaseOrThrow(keys, await this.#workings.entrance.enter(keys, request))
+    return leaseOrThrow(keys, await this.#enter(keys, request, leaseOrThrow))
   }
 
   /** One try: the lease, or null if someone else has the key, or one of the keys. */
   async tryAcquire(key: Keys, options?: TryOptions): Promise<Lease | null> {
     const [keys, request] = this.#check('tryAcquire', key, options)
-    const outcome = await this.#workings.entrance.enter(keys, request)
-    return outcome instanceof Contention ? null : outcome
+    return leaseOrNull(keys, await this.#enter(keys, request, leaseOrNull))
   }
 
   /** Held keys of all clients of the store, a page at a time. */
   async list(options: ListOptions = {}): Promise<LockPage> {
     const query = checkListOptions(options)
     this.#assertOpen()
-    return this.#list(query)
+    return this.#workings.records.list(query)
   }
 
   /** Who holds the key, or null. What it says may be over by the time you read it. */
   async inspect(key: string): Promise<LockRecord | null> {
     checkKey(key)
     this.#assertOpen()
-    return (await this.#list({ key, limit: 1 })).locks[0] ?? null
+    return (await this.#workings.records.list({ key, limit: 1 })).locks[0] ?? null
   }
 
   /**
@@ -269,19 +266,12 @@ export class Locks {
       )
     }
     this.#assertOpen()
-    const { connection, journal, room } = this.#workings
-    const record = await connection.ask((store) => store.evict(key, grant))
-    if (record !== null && !isLockRecord(record)) throw this.#nonsense('evict')
-    if (record) {
-      journal.evicted(key, record)
-      room.evicted(record)
-    }
-    return record
+    return this.#workings.records.evict(key, grant)
   }
 
   stats(): LockStats {
-    const { journal, room } = this.#workings
-    return journal.stats.snapshot({ held: room.held, waiting: room.waiting })
+    const { journal, room, connection } = this.#workings
+    return journal.stats.snapshot({ held: room.held, waiting: room.waiting, pool: connection.pool })
   }
 
   /** Calls `listener` on each such event from now on; the result stops it. */
@@ -299,17 +289,9 @@ export class Locks {
 
   /** Asks the store. Never rejects: a store that is down is an answer. */
   async health(): Promise<Health> {
-    const { connection, env } = this.#workings
-    const store = connection.name
-    if (this.#closed) return { ok: false, store, latencyMs: null, error: closedError() }
-    const start = env.now()
-    try {
-      // One key, which need not be there: to find any held one, a store may have to read all that are not.
-      await this.#list({ key: 'holdfast:health', limit: 1 })
-      return { ok: true, store: connection.name, latencyMs: env.now() - start, error: null }
-    } catch (error) {
-      return { ok: false, store, latencyMs: null, error: error as LockError }
-    }
+    const { records, identity } = this.#workings
+    if (this.#closed) return { ok: false, store: identity.store, latencyMs: null, error: closedError() }
+    return records.health()
   }
 
   /**
@@ -339,20 +321,38 @@ export class Locks {
     this.#workings.journal.warning(error)
   }
 
+  /** @internal To those who listen and to the log: a limit is passed, or is kept again. */
+  alert(alert: Alert): void {
+    this.#workings.journal.alert(alert)
+  }
+
+  /** @internal Puts `tracing` around every lock from now on; the result stops it. */
+  trace(tracing: Tracing): () => void {
+    this.#assertOpen()
+    return this.#workings.trace(tracing)
+  }
+
+  /** @internal What has been held or waited for beyond these limits, the longest first, and at most `max` of each. */
+  longest(limits: Limits, max: number): Longest {
+    return this.#workings.room.longest(limits, max)
+  }
+
+  /** @internal Whom the store and the metrics know it by. The name of a store that a URL names may change as it opens. */
+  get identity(): ClientName {
+    return this.#workings.identity
+  }
+
   async #close(): Promise<void> {
     await Promise.allSettled([...this.#attached].map(async (end) => end()))
     this.#once.close(closedError())
     await this.#workings.close(closedError())
   }
 
-  async #list(query: ListQuery): Promise<LockPage> {
-    const page = await this.#workings.connection.ask((store) => store.list(query))
-    if (!isLockPage(page)) throw this.#nonsense('list')
-    return page
-  }
-
-  #nonsense(step: string): LockError {
-    return this.#workings.connection.asLockError(new Error(`a wrong answer to ${step}`))
+  /** What tracers see is what the caller gets: that is `as`. */
+  #enter<T>(keys: Keys, request: Request, as: Outcome<T>): Promise<AnyLease | Contention | T> {
+    const { tracers, entrance } = this.#workings
+    if (!tracers) return entrance.enter(keys, request)
+    return tracers.acquiring(keys, async () => as(keys, await entrance.enter(keys, request)))
   }
 
   #check(call: Call, key: Keys, options?: UsingOptions): [Keys, Request] {
@@ -369,6 +369,12 @@ export class Locks {
   #assertOpen(): void {
     if (this.#closed) throw closedError()
   }
+}
+
+type Outcome<T> = (keys: Keys, outcome: AnyLease | Contention) => T
+
+function leaseOrNull(_keys: Keys, outcome: AnyLease | Contention | null): AnyLease | null {
+  return outcome instanceof Contention ? null : outcome
 }
 
 function leaseOrThrow(keys: Keys, outcome: AnyLease | Contention): AnyLease {

@@ -49,8 +49,19 @@ export interface Store {
    */
   watch?(onFreed: (key: string) => void): Watch
 
+  /** Connections of the driver, for people and metrics; null, or absent, where it does not tell. */
+  pool?(): Pool | null
+
   /** Ends what the store itself opened; never the user's client. */
   close(): Promise<void>
+}
+
+export interface Pool {
+  readonly open: number
+  /** Of those open: without work. */
+  readonly idle: number
+  /** Calls that wait for a connection. */
+  readonly waiting: number
 }
 
 /** Who holds or asks for a key: for people and metrics, never to decide anything. */

@@ -35,6 +35,8 @@ export class Waiter implements Linked<Waiter> {
   readonly promise: Promise<KeyLease | Contention>
   /** Whether it has been reported that this waiter met another holder. */
   conflicted = false
+  /** Whether it has been counted among those that met a holder. */
+  met = false
   readonly #env: Environment
   readonly #since: number
   readonly #stopListening: (() => void) | null

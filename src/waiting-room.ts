@@ -7,12 +7,28 @@ import { Line, type LineKeeping } from './line.ts'
 import type { Request } from './options.ts'
 import type { Ask, LockRecord, Watch } from './store.ts'
 import type { Contention } from './waiter.ts'
+import type { Crowd } from './waiters.ts'
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** What the room needs from outside; the rest of a line's keeping is the room itself. */
-export type RoomKeeping = Omit<LineKeeping, 'leave' | 'lost' | 'push' | 'watch' | 'unwatch' | 'forget'> & {
+export type RoomKeeping = Omit<
+  LineKeeping,
+  'leave' | 'lost' | 'push' | 'watch' | 'unwatch' | 'forget' | 'crowd'
+> & {
   readonly openWatch: (onFreed: (key: string) => void) => Watch | null
+}
+
+/** In milliseconds. */
+export interface Limits {
+  readonly heldMs: number
+  readonly waitedMs: number
+}
+
+export interface Longest {
+  readonly held: readonly { key: string; token: bigint; heldMs: number; context: string | null }[]
+  /** Of each key, the one that has waited longest. */
+  readonly waiting: readonly { key: string; waitedMs: number }[]
 }
 
 /**
@@ -21,6 +37,7 @@ export type RoomKeeping = Omit<LineKeeping, 'leave' | 'lost' | 'push' | 'watch' 
  */
 export class WaitingRoom {
   readonly #lines = new KeyMap<Line>()
+  readonly #crowd: Crowd = { held: 0, waiting: 0 }
   readonly #keeping: LineKeeping
   readonly #openWatch: RoomKeeping['openWatch']
   #watch: Watch | null = null
@@ -37,15 +54,16 @@ export class WaitingRoom {
       watch: (key) => this.#watching()?.add(key),
       unwatch: (key) => this.#watch?.delete(key),
       forget: (line) => this.#forget(line),
+      crowd: this.#crowd,
     }
   }
 
   get held(): number {
-    return this.#count((line) => (line.isHeld ? 1 : 0))
+    return this.#crowd.held
   }
 
   get waiting(): number {
-    return this.#count((line) => line.waiting)
+    return this.#crowd.waiting
   }
 
   /** The lease, or word of contention once the request's wait is over. */
@@ -72,6 +90,21 @@ export class WaitingRoom {
   /** A key was freed by force through this client: a holder in this process need not wait to hear of it. */
   evicted(record: LockRecord): void {
     this.#lines.get(record.key)?.evicted(record.grant)
+  }
+
+  /** What has gone on for at least as long as `limits` say, the longest first, at most `max` of each. */
+  longest(limits: Limits, max: number): Longest {
+    const held: Longest['held'][number][] = []
+    const waiting: Longest['waiting'][number][] = []
+    for (const { key, hold, head } of this.#lines.values()) {
+      const heldMs = hold?.lease?.heldMs ?? -1
+      if (hold?.lease && heldMs >= limits.heldMs)
+        held.push({ key, token: hold.lease.token, heldMs, context: hold.request.context })
+      if (head && head.waitedMs >= limits.waitedMs) waiting.push({ key, waitedMs: head.waitedMs })
+    }
+    held.sort((a, b) => b.heldMs - a.heldMs)
+    waiting.sort((a, b) => b.waitedMs - a.waitedMs)
+    return { held: held.slice(0, max), waiting: waiting.slice(0, max) }
   }
 
   /** Bounded: by the limit of a store call, and by the lease of a body that does not stop. */
@@ -107,11 +140,5 @@ export class WaitingRoom {
   #forget(line: Line): void {
     this.#lines.delete(line.key)
     if (this.#lines.size === 0) this.#emptied?.()
-  }
-
-  #count(of: (line: Line) => number): number {
-    let sum = 0
-    for (const line of this.#lines.values()) sum += of(line)
-    return sum
   }
 }

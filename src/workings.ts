@@ -6,12 +6,15 @@ import { Compensation } from './compensation.ts'
 import { Connection, type StoreLoader } from './connection.ts'
 import { Entrance } from './entrance.ts'
 import type { Environment } from './environment.ts'
-import type { LockError } from './errors.ts'
-import { Events } from './events.ts'
+import { LockError } from './errors.ts'
+import { type ClientName, Events } from './events.ts'
 import type { Hold } from './hold.ts'
 import { Journal, type Logger } from './monitor/journal.ts'
 import { Stats } from './monitor/stats.ts'
+import { type Traced, Tracers } from './monitor/tracers.ts'
+import type { Tracing } from './monitor/tracing.ts'
 import { Pace } from './pace.ts'
+import { Records } from './records.ts'
 import { Renewals } from './renewals.ts'
 import { Schedule } from './schedule.ts'
 import type { Settings } from './settings.ts'
@@ -33,21 +36,30 @@ interface WorkingsOptions {
 /** The parts of one client, put together. */
 export class Workings {
   readonly env: Environment
-  readonly events: Events = new Events()
+  readonly events: Events
   readonly journal: Journal
   readonly connection: Connection
   readonly room: WaitingRoom
   readonly entrance: Entrance
+  readonly records: Records
+  /** Null as long as nobody traces: then it costs one look. */
+  tracers: Tracers | null = null
+  readonly #identity: Omit<ClientName, 'store'>
   readonly #compensation: Compensation
   readonly #renewals: Renewals
+  #traced: readonly Traced[] = []
   readonly #deadlines: Schedule<Hold>
 
   constructor({ client, source, env, logger, callTimeoutMs, service, instance, settings }: WorkingsOptions) {
     this.env = env
-    this.journal = new Journal(env, new Stats(), this.events, logger)
+    const name = instance ?? `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`
+    this.#identity = { service, instance: name }
+    this.events = new Events(() => this.identity)
+    this.journal = new Journal(env, new Stats(service), this.events, logger)
     const connection = new Connection(source, env, this.journal, callTimeoutMs)
     this.connection = connection
     const acquires = new Batcher<Ask, Answer>(env, connection, {
+      name: 'acquire',
       call: (target, asks) => target.acquire(asks),
       isAnswer,
       late: (ask, answer) => {
@@ -55,18 +67,19 @@ export class Workings {
       },
     })
     const releaseStep: Step<Claim, ReleaseAnswer> = {
+      name: 'release',
       call: (target, claims) => target.release(claims),
       isAnswer: isReleaseAnswer,
     }
     const releases = new Batcher<Claim, ReleaseAnswer>(env, connection, releaseStep)
     const renewals = new Batcher<Renewal, RenewalAnswer>(env, connection, {
+      name: 'renew',
       call: (target, claims) => target.renew(claims),
       isAnswer: isRenewalAnswer,
     })
     this.#compensation = new Compensation(env, new Batcher(env, connection, releaseStep))
     this.#renewals = new Renewals(env, renewals)
     this.#deadlines = new Schedule<Hold>(env, (holds) => holds.forEach((hold) => hold.expire()))
-    const name = instance ?? `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`
     const plainHolder: Holder = Object.freeze({ service, instance: name, context: null })
     this.room = new WaitingRoom({
       env,
@@ -82,6 +95,17 @@ export class Workings {
       openWatch: (onFreed) => connection.watch(onFreed),
     })
     this.entrance = new Entrance({ client, env, journal: this.journal, room: this.room })
+    this.records = new Records({ env, connection, journal: this.journal, room: this.room })
+  }
+
+  get identity(): ClientName {
+    return { store: this.connection.name, ...this.#identity }
+  }
+
+  trace(tracing: Tracing): () => void {
+    const entry = { tracing }
+    this.#setTraced([...this.#traced, entry])
+    return () => this.#setTraced(this.#traced.filter((each) => each !== entry))
   }
 
   /** In this order: what is left at the store is undone while there is a connection. */
@@ -92,5 +116,12 @@ export class Workings {
     this.#deadlines.close()
     await this.connection.close()
     this.events.clear()
+  }
+
+  #setTraced(traced: readonly Traced[]): void {
+    this.#traced = traced
+    const broken = (cause: unknown): void =>
+      this.journal.fault(new LockError('INVALID_OPTION', 'a tracer threw', { cause }))
+    this.tracers = traced.length === 0 ? null : new Tracers(traced, broken)
   }
 }

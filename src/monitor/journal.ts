@@ -3,7 +3,9 @@ import { describeError, LockError } from '../errors.ts'
 import type { Events, LockEvents } from '../events.ts'
 import { isThenable, runOutside } from '../section.ts'
 import type { Denial, Holder, LockRecord } from '../store.ts'
+import type { Alert } from '../alerts/alert.ts'
 import type { Stats } from './stats.ts'
+import type { StepName } from './steps.ts'
 
 /** What `console` and pino have in common. Each line is one finished string. */
 export interface Logger {
@@ -78,6 +80,12 @@ export class Journal {
     this.stats.counters.granted += 1
     this.stats.counters.reentered += 1
     this.stats.wait.record(0)
+  }
+
+  /** So many requests met a holder of that service, or with null one of this process. */
+  conflicted(key: string, holder: string | null, count: number): void {
+    this.stats.conflicts.add(holder, count)
+    this.stats.busyKeys.conflicted(key, count)
   }
 
   denied(key: string, denial: Denial): void {
@@ -166,17 +174,20 @@ export class Journal {
     )
   }
 
-  storeAnswered(latencyMs: number): void {
+  storeAnswered(step: StepName, keys: number, tookMs: number): void {
     this.stats.counters.storeCalls += 1
-    this.stats.storeLatency.record(latencyMs)
+    this.stats.steps[step].answered(keys, tookMs)
+    if (this.#events.heard('store-call')) this.#events.emit('store-call', { step, keys, tookMs, error: null })
     if (this.#lastFailureAt === null || this.#env.now() - this.#lastFailureAt < CALM_MS) return
     this.#lastFailureAt = null
     this.#log('info', 'the store answers again')
   }
 
-  storeFailed(error: LockError): void {
+  storeFailed(step: StepName, keys: number, tookMs: number, error: LockError): void {
     this.stats.counters.storeCalls += 1
     this.stats.counters.storeFailures += 1
+    this.stats.steps[step].failed(keys)
+    if (this.#events.heard('store-call')) this.#events.emit('store-call', { step, keys, tookMs, error })
     // Once per incident: every waiter and every renewal fails while a store is down.
     const known = this.#lastFailureAt !== null
     this.#lastFailureAt = this.#env.now()
@@ -186,6 +197,11 @@ export class Journal {
       'warn',
       error.cause === undefined ? error.message : `${error.message}: ${describeError(error.cause)}`,
     )
+  }
+
+  alert(alert: Alert): void {
+    this.#events.emit('alert', alert)
+    this.#log(alert.state === 'on' ? 'warn' : 'info', alert.message)
   }
 
   /** A fault that no caller waits for. */

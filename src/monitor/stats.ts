@@ -1,4 +1,8 @@
+import type { Pool } from '../store.ts'
+import { BusyKeys, type BusyKey } from './busy-keys.ts'
+import { type Conflict, Conflicts } from './conflicts.ts'
 import { Histogram, type HistogramSnapshot } from './histogram.ts'
+import { StepCounter, type StepName, type StepStats } from './steps.ts'
 
 /** Counters since the client was made. All bounded: nothing grows with keys or time. */
 export interface Counters {
@@ -36,7 +40,22 @@ export interface LockStats extends Readonly<Counters> {
   readonly wait: HistogramSnapshot
   /** From the lease to its release or loss. */
   readonly hold: HistogramSnapshot
+  /** Of all calls of the store that were answered. */
   readonly storeLatency: HistogramSnapshot
+  /** The steps that a lock is made of, each for itself. */
+  readonly steps: { readonly acquire: StepStats; readonly renew: StepStats; readonly release: StepStats }
+  /** The keys that were asked for most, at most 20, the busiest first. */
+  readonly busiest: readonly BusyKey[]
+  /** Which services this one has met as holders of keys it wanted, the most frequent first. */
+  readonly conflicts: readonly Conflict[]
+  /** Connections of the store's driver; null where it does not tell. */
+  readonly pool: Pool | null
+}
+
+interface Now {
+  readonly held: number
+  readonly waiting: number
+  readonly pool: Pool | null
 }
 
 export class Stats {
@@ -59,15 +78,32 @@ export class Stats {
   }
   readonly wait: Histogram = new Histogram()
   readonly hold: Histogram = new Histogram()
-  readonly storeLatency: Histogram = new Histogram()
+  readonly busyKeys: BusyKeys = new BusyKeys()
+  readonly conflicts: Conflicts
+  readonly steps: Readonly<Record<StepName, StepCounter>> = {
+    acquire: new StepCounter(),
+    renew: new StepCounter(),
+    release: new StepCounter(),
+    list: new StepCounter(),
+    evict: new StepCounter(),
+  }
 
-  snapshot(now: { held: number; waiting: number }): LockStats {
+  /** Of a client that is this service. */
+  constructor(service: string) {
+    this.conflicts = new Conflicts(service)
+  }
+
+  snapshot(now: Now): LockStats {
+    const { acquire, renew, release } = this.steps
     return {
       ...this.counters,
       ...now,
       wait: this.wait.snapshot(),
       hold: this.hold.snapshot(),
-      storeLatency: this.storeLatency.snapshot(),
+      storeLatency: Histogram.sum(Object.values(this.steps).map(({ latency }) => latency)).snapshot(),
+      steps: { acquire: acquire.snapshot(), renew: renew.snapshot(), release: release.snapshot() },
+      busiest: this.busyKeys.snapshot(),
+      conflicts: this.conflicts.snapshot(),
     }
   }
 }

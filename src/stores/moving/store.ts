@@ -6,6 +6,7 @@ import type {
   ListQuery,
   LockPage,
   LockRecord,
+  Pool,
   ReleaseAnswer,
   Renewal,
   RenewalAnswer,
@@ -80,6 +81,18 @@ export class MovingStore implements Store {
     if (!from) return inTo
     const inFrom = await houses.from.evict(key, from.grant)
     return inFrom && joined(inFrom, inTo)
+  }
+
+  /** Of both, as far as they tell. */
+  pool(): Pool | null {
+    const { from, to } = this.#houses
+    const [one, other] = [from.pool?.() ?? null, to.pool?.() ?? null]
+    if (!one || !other) return one ?? other
+    return {
+      open: one.open + other.open,
+      idle: one.idle + other.idle,
+      waiting: one.waiting + other.waiting,
+    }
   }
 
   async close(): Promise<void> {

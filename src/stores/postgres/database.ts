@@ -1,3 +1,4 @@
+import type { Pool } from '../../store.ts'
 import type { Row } from './records.ts'
 import type { Statement } from './statements.ts'
 
@@ -15,6 +16,8 @@ export interface Database {
   script(sql: string): Promise<void>
   /** Null where no connection can be kept for listening. */
   listen(channel: string, ears: Ears): Promise<Listening | null>
+  /** Absent where the driver does not tell. */
+  pool?(): Pool | null
   /** Ends what was opened here. */
   close(): Promise<void>
 }

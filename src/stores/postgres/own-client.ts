@@ -1,5 +1,6 @@
 import type { PgPool } from '../../databases/pg.ts'
 import { LockError } from '../../errors.ts'
+import type { Pool } from '../../store.ts'
 import { type Database, type Ears, LIMIT_MS, type Listening } from './database.ts'
 import { closedError, codeOf } from './failures.ts'
 import { PgPoolDatabase } from './pg-pool.ts'
@@ -18,6 +19,8 @@ type PoolClass = new (options: object) => PgPool & { end(): Promise<void> }
 export class OwnDatabase implements Database {
   readonly #url: string
   #opened: Opened | undefined
+  /** What was opened, once it is. */
+  #ready: Database | undefined
   /** Until a pooler refuses them. */
   #serverLimits = true
   #closed = false
@@ -38,6 +41,10 @@ export class OwnDatabase implements Database {
     return this.#with((database) => database.listen(channel, ears))
   }
 
+  pool(): Pool | null {
+    return this.#ready?.pool?.() ?? null
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     await this.#drop()
@@ -46,6 +53,7 @@ export class OwnDatabase implements Database {
   async #drop(): Promise<void> {
     const opened = this.#opened
     this.#opened = undefined
+    this.#ready = undefined
     await (await opened?.database.catch(() => undefined))?.close()
   }
 
@@ -67,9 +75,14 @@ export class OwnDatabase implements Database {
     const database = open(this.#url, this.#serverLimits)
     const opened = { database, serverLimits: this.#serverLimits }
     // A driver that is missing now may be there the next time.
-    database.catch(() => {
-      if (this.#opened === opened) this.#opened = undefined
-    })
+    database.then(
+      (ready) => {
+        if (this.#opened === opened) this.#ready = ready
+      },
+      () => {
+        if (this.#opened === opened) this.#opened = undefined
+      },
+    )
     return opened
   }
 }

@@ -1,6 +1,7 @@
 import { isInTransaction, type PgPool, type PgPoolClient } from '../../databases/pg.ts'
 import { listenToErrors } from '../../databases/pg-errors.ts'
 import { type Database, type Ears, LIMIT_MS, type Listening } from './database.ts'
+import type { Pool } from '../../store.ts'
 import { insideTransaction, isLost, TimedOut } from './failures.ts'
 import { within } from './limit.ts'
 import { queryOf } from './pg-client.ts'
@@ -50,6 +51,11 @@ export class PgPoolDatabase implements Database {
     const { Client, options } = this.#pool
     // The options as they are: a copy would lack the password, which the pool hides.
     return Client && options ? listenOn(new Client(options), channel, ears) : null
+  }
+
+  pool(): Pool {
+    const { totalCount, idleCount, waitingCount } = this.#pool
+    return { open: totalCount, idle: idleCount, waiting: waitingCount }
   }
 
   async close(): Promise<void> {

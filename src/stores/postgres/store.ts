@@ -6,6 +6,7 @@ import type {
   ListQuery,
   LockPage,
   LockRecord,
+  Pool,
   ReleaseAnswer,
   Renewal,
   RenewalAnswer,
@@ -38,7 +39,7 @@ import {
 } from './records.ts'
 import { createScript, type Names, problemsOf } from './schema.ts'
 import { arrayOf, type Statement, type Statements, statementsFor } from './statements.ts'
-import { Sweep } from './sweep.ts'
+import { Sweep } from '../shared/sweep.ts'
 
 /** Someone else may be first to create the table, and someone may drop it again. */
 const MAX_CREATIONS = 3
@@ -143,6 +144,10 @@ export class PostgresStore implements Store {
   watch(onFreed: (key: string) => void): Watch {
     if (this.#closed) throw closedError()
     return this.#push.watch(onFreed)
+  }
+
+  pool(): Pool | null {
+    return this.#settings.database.pool?.() ?? null
   }
 
   async close(): Promise<void> {
