@@ -1,10 +1,11 @@
+import { checkWebhook } from '../alerts/webhook.ts'
 import { checkDuration, type Duration } from '../duration.ts'
 import { DEFAULTS } from '../settings.ts'
 import type { Store } from '../store.ts'
 import { plainCopy } from './plain.ts'
 import { invalid, invalidIn, Problems } from './problems.ts'
 import { checkShape, type Merged } from './schema.ts'
-import type { KeyConfig, Settings, StoreSettings } from './settings.ts'
+import type { AlertsConfig, AlertsSettings, KeyConfig, Settings, StoreSettings } from './settings.ts'
 import { storeOf } from './store.ts'
 import { isRecord, type Variables } from './variables.ts'
 
@@ -38,6 +39,7 @@ async function checkAll(value: unknown, { variables, hasStore }: Terms): Promise
   const merged = checkShape(variables.over(config), problems)
   checkPoll(merged, problems)
   checkKeys(merged, problems)
+  checkAlerts(merged, problems)
   let store: Store | null = null
   if (hasStore) refuseStore(merged, problems)
   else if (!problems.has('store')) store = await storeOf(merged.store ?? {}, problems)
@@ -65,6 +67,35 @@ function checkKeys({ keys, lease = DEFAULTS.leaseMs }: Merged, problems: Problem
   }
 }
 
+function checkAlerts({ alerts }: Merged, problems: Problems): void {
+  const { webhook, secret } = alerts ?? {}
+  if (problems.has('alerts') || (webhook === undefined && secret === undefined)) return
+  if (webhook === undefined || secret === undefined) {
+    const missing = webhook === undefined ? 'webhook' : 'secret'
+    problems.add(['alerts', missing], 'missing, a webhook and its secret belong together')
+    return
+  }
+  const rest = { url: webhook, secret: '0'.repeat(16) }
+  if (!holds(() => checkWebhook(rest)))
+    problems.add(['alerts', 'webhook'], 'give an http or https URL without a user and a password')
+  if (!holds(() => checkWebhook({ url: 'http://localhost', secret })))
+    problems.add(['alerts', 'secret'], 'give a text of 16 to 1000 characters')
+}
+
+function holds(test: () => unknown): boolean {
+  try {
+    test()
+    return true
+  } catch {
+    return false
+  }
+}
+
+function alertsSettings({ webhook, secret, every, ...limits }: AlertsConfig): AlertsSettings {
+  const given = webhook === undefined || secret === undefined ? undefined : { url: webhook, secret }
+  return { limits, every, webhook: given }
+}
+
 function complete(merged: Merged, hasStore: boolean): Settings {
   const min = merged.poll?.min ?? DEFAULTS.pollMinMs
   const keys = Object.entries(merged.keys ?? {}).map(([pattern, own]) => [pattern, withWait(own)])
@@ -73,6 +104,7 @@ function complete(merged: Merged, hasStore: boolean): Settings {
     service: merged.service,
     instance: merged.instance,
     callTimeout: merged.callTimeout,
+    alerts: merged.alerts === undefined ? null : alertsSettings(merged.alerts),
     defaults: {
       lease: merged.lease ?? DEFAULTS.leaseMs,
       wait: waitOf(merged.wait ?? DEFAULTS.waitMs),

@@ -4,6 +4,7 @@ import { createLocks, type Locks } from '../locks.ts'
 import type { Logger } from '../monitor/journal.ts'
 import { checkNames } from '../option-check.ts'
 import type { Store } from '../store.ts'
+import { ConfiguredAlerts } from './alerts.ts'
 import { check } from './check.ts'
 import { defaultFile } from './default-file.ts'
 import type { Feed } from './feed.ts'
@@ -46,7 +47,9 @@ export async function locksFromConfig(options: ConfigOptions = {}): Promise<Lock
     const { defaults, service, instance, callTimeout } = settings
     const given = { service, instance, callTimeout, logger, environment }
     const locks = createLocks((own ?? store) as Store, { ...defaults, ...given })
-    if (feed) new Reload(locks, feed, terms, settings).begin()
+    const alerts = new ConfiguredAlerts(locks, environment)
+    alerts.apply(settings.alerts)
+    if (feed) new Reload(locks, feed, alerts, terms, settings).begin()
     return locks
   } catch (error) {
     await feed?.close()

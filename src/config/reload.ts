@@ -1,5 +1,6 @@
 import { LockError } from '../errors.ts'
 import type { Locks } from '../locks.ts'
+import type { ConfiguredAlerts } from './alerts.ts'
 import { check, type Terms } from './check.ts'
 import type { Feed, News } from './feed.ts'
 import { invalid, invalidIn } from './problems.ts'
@@ -11,15 +12,17 @@ export class Reload {
   readonly #locks: Locks
   readonly #feed: Feed
   readonly #terms: Terms
+  readonly #alerts: ConfiguredAlerts
   /** What the client was made with. */
   readonly #start: Settings
   #applied: string
   #reported = ''
   #ended = false
 
-  constructor(locks: Locks, feed: Feed, terms: Terms, start: Settings) {
+  constructor(locks: Locks, feed: Feed, alerts: ConfiguredAlerts, terms: Terms, start: Settings) {
     this.#locks = locks
     this.#feed = feed
+    this.#alerts = alerts
     this.#terms = terms
     this.#start = start
     this.#applied = markOf(start)
@@ -43,6 +46,8 @@ export class Reload {
       if (mark !== this.#applied) this.#locks.configure(settings.defaults)
       this.#applied = mark
       const late = this.#needRestart(settings)
+      if (!this.#alerts.apply(settings.alerts))
+        late.push('the webhook of alerts, its secret, or alerts.every')
       if (late.length === 0) this.#reported = ''
       else
         this.#report(

@@ -5,10 +5,11 @@ import { type Problems, shown } from './problems.ts'
 import type { LocksConfig, StoreConfig } from './settings.ts'
 
 const MAX_MS = 2 ** 31 - 1
+const MOST_COUNT = 1_000_000
 const FORM = /^\d+(?:\.\d+)?(?:ms|s|m|h)$/
 
 const lease = duration(MIN_LEASE_MS)
-const wait = duration(0, true)
+const wait = duration(0, { allowInfinity: true })
 
 const STORE = {
   url: text('a URL such as postgres://host/database', 10_000).describe('Where the locks are kept.'),
@@ -28,6 +29,23 @@ const STORE = {
 
 const store = named(optional(STORE)).describe('A URL with options of its store.')
 
+const ALERTS = {
+  webhook: text('an http or https URL', 2000).describe('Where alerts are sent to. Needs a secret.'),
+  secret: text('the secret that alerts are signed with', 1000).describe('Better by HOLDFAST_ALERT_SECRET.'),
+  every: duration(1000, { most: 60_000 }).describe('How often to look. Default 5s.'),
+  heldTooLong: limit(1000).describe('A key is held for that long. Default 5m.'),
+  waitedTooLong: limit(1000).describe('A key is waited for for that long. Default 10s.'),
+  failureRate: failureRate().describe(
+    'The share of requests within a minute that fail, of at least so many. Default 0.5 of 20.',
+  ),
+  conflicts: count(true).describe('Requests within a minute that met another service. Default 60.'),
+  storeUnreachable: limit(1000).describe('No call has succeeded for that long. Default 15s.'),
+  poolExhausted: limit(1000).describe('Calls wait for a connection for that long. Default 10s.'),
+  renewalsFailing: limit(1000).describe('Renewals fail for that long. Default 15s.'),
+  lost: count(true).describe('Leases that are lost within a minute. Default 1.'),
+  tokenJump: limit(5000).describe('How far tokens may jump or fall behind. Default 1m.'),
+}
+
 const SETTINGS = {
   $schema: z.string({ error: 'give the path of the JSON Schema' }),
   service: text('a text').describe('Names this program to people and metrics. Default unnamed.'),
@@ -45,6 +63,7 @@ const SETTINGS = {
     .describe(
       "Defaults for keys that fit a pattern such as 'report:*'. The one with the most letters counts.",
     ),
+  alerts: named(optional(ALERTS)).describe('When to raise alerts; false switches a limit off.'),
 }
 
 const config = named(optional({ store, ...SETTINGS }))
@@ -105,22 +124,47 @@ function flag(): z.ZodType<boolean> {
   return z.boolean({ error: 'give true or false' })
 }
 
-function duration(min: number, allowInfinity = false): z.ZodType {
-  const last = allowInfinity ? ", or 'Infinity'" : ''
-  const error = `give milliseconds or a number with a unit such as '250ms', '30s', '5m' or '1h', from ${min} ms to 24 days${last}`
-  const number = z.number({ error }).min(min, { error }).max(MAX_MS, { error })
+interface DurationTerms {
+  readonly allowInfinity?: boolean
+  readonly allowFalse?: boolean
+  readonly most?: number
+}
+
+function duration(min: number, terms: DurationTerms = {}): z.ZodType {
+  const { allowInfinity = false, allowFalse = false, most = MAX_MS } = terms
+  const last = `${allowInfinity ? ", or 'Infinity'" : ''}${allowFalse ? ', or false' : ''}`
+  const to = most === MAX_MS ? '24 days' : `${most} ms`
+  const error = `give milliseconds or a number with a unit such as '250ms', '30s', '5m' or '1h', from ${min} ms to ${to}${last}`
+  const number = z.number({ error }).min(min, { error }).max(most, { error })
   const withUnit = z
     .string({ error })
     .regex(FORM, { error })
-    .refine((value) => fits(value, min), { error })
-  return allowInfinity
-    ? z.union([number, withUnit, z.literal('Infinity', { error })], { error })
-    : z.union([number, withUnit], { error })
+    .refine((value) => fits(value, min, most), { error })
+  const others = [...(allowInfinity ? ['Infinity'] : []), ...(allowFalse ? [false] : [])]
+  return z.union([number, withUnit, ...others.map((other) => z.literal(other, { error }))], { error })
 }
 
-function fits(value: string, min: number): boolean {
+function limit(min: number): z.ZodType {
+  return duration(min, { allowFalse: true })
+}
+
+function count(allowFalse = false): z.ZodType {
+  const error = `give a whole number from 1 to ${MOST_COUNT}${allowFalse ? ', or false' : ''}`
+  const number = z.number({ error }).int({ error }).min(1, { error }).max(MOST_COUNT, { error })
+  return allowFalse ? z.union([number, z.literal(false)], { error }) : number
+}
+
+function failureRate(): z.ZodType {
+  const of = 'give a number above 0 and up to 1'
+  const share = z.number({ error: of }).gt(0, { error: of }).max(1, { error: of })
+  const error = 'give an object such as { share: 0.5, least: 20 }, or false'
+  return z.union([named(optional({ share, least: count() })), z.literal(false)], { error })
+}
+
+function fits(value: string, min: number, most: number): boolean {
   try {
-    return checkDuration(value, { name: '', min }) >= min
+    const ms = checkDuration(value, { name: '', min })
+    return ms >= min && ms <= most
   } catch {
     return false
   }

@@ -1,3 +1,5 @@
+import type { AlertLimits } from '../alerts/limits.ts'
+import type { WebhookOptions } from '../alerts/webhook.ts'
 import type { Duration } from '../duration.ts'
 import type { KeyDefaults } from '../key-pattern.ts'
 
@@ -14,6 +16,17 @@ export interface LocksConfig {
   readonly callTimeout?: Duration | undefined
   readonly poll?: { readonly min?: Duration | undefined; readonly max?: Duration | undefined } | undefined
   readonly keys?: Readonly<Record<string, KeyConfig>> | undefined
+  /** There are alerts if this is here, though it be empty. */
+  readonly alerts?: AlertsConfig | undefined
+}
+
+/** The limits, with what else `watchLocks` takes. */
+export interface AlertsConfig extends AlertLimits {
+  /** A URL; then there must be a secret. */
+  readonly webhook?: string | undefined
+  /** Better by HOLDFAST_ALERT_SECRET. */
+  readonly secret?: string | undefined
+  readonly every?: Duration | undefined
 }
 
 export interface KeyConfig extends Omit<KeyDefaults, 'wait'> {
@@ -43,6 +56,8 @@ export interface Settings {
   readonly service: string | undefined
   readonly instance: string | undefined
   readonly callTimeout: Duration | undefined
+  /** Null: none are wanted. */
+  readonly alerts: AlertsSettings | null
   /** Every one of them, so that a setting that was taken out returns to its default. */
   readonly defaults: {
     readonly lease: Duration
@@ -50,6 +65,12 @@ export interface Settings {
     readonly poll: { readonly min: Duration; readonly max: Duration }
     readonly keys: Readonly<Record<string, KeyDefaults>>
   }
+}
+
+export interface AlertsSettings {
+  readonly limits: AlertLimits
+  readonly webhook: WebhookOptions | undefined
+  readonly every: Duration | undefined
 }
 
 export interface StoreSettings extends StoreConfig {

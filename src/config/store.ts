@@ -26,6 +26,12 @@ const KINDS: readonly Kind[] = [
     make: async (url, options) => (await import('../stores/postgres/index.ts')).postgresStore(url, options),
   },
   {
+    name: 'MySQL',
+    scheme: /^(mysql|mariadb):/i,
+    options: ['database', 'table', 'keep', 'create'],
+    make: async (url, options) => (await import('../stores/mysql/index.ts')).mysqlStore(url, options),
+  },
+  {
     name: 'MongoDB',
     scheme: /^mongodb(\+srv)?:/i,
     options: ['database', 'collection', 'keep'],

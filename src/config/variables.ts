@@ -22,12 +22,25 @@ const PATHS: Readonly<Record<string, readonly [string, string?]>> = {
   HOLDFAST_POLL_MIN: ['poll', 'min'],
   HOLDFAST_POLL_MAX: ['poll', 'max'],
   HOLDFAST_CALL_TIMEOUT: ['callTimeout'],
+  HOLDFAST_ALERT_WEBHOOK: ['alerts', 'webhook'],
+  HOLDFAST_ALERT_SECRET: ['alerts', 'secret'],
 }
 const FILE = 'HOLDFAST_CONFIG'
 const NAMES = [...Object.keys(PATHS), FILE]
 
 /** These are texts, even if one looks like a number or a flag. */
-const TEXTS = new Set(['url', 'prefix', 'schema', 'table', 'database', 'collection', 'service', 'instance'])
+const TEXTS = new Set([
+  'url',
+  'prefix',
+  'schema',
+  'table',
+  'database',
+  'collection',
+  'service',
+  'instance',
+  'webhook',
+  'secret',
+])
 
 /** What Kubernetes sets for a service that is called holdfast, or holdfast-store. */
 const OF_KUBERNETES = /_(SERVICE_HOST|SERVICE_PORT|PORT)(_\w+)?$/

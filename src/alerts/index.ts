@@ -1,0 +1,5 @@
+export type { Alert, AlertKind } from './alert.ts'
+export type { AlertLimits, FailureRate } from './limits.ts'
+export { alertsOf, watchLocks, type WatchOptions } from './watch-locks.ts'
+export type { Watcher } from './watcher.ts'
+export type { WebhookOptions } from './webhook.ts'
