@@ -1,4 +1,5 @@
 import type { StoreSettings } from '../config/settings.ts'
+import type { Environ } from '../config/variables.ts'
 import type { Locks } from '../locks.ts'
 
 export interface Terminal {
@@ -17,6 +18,8 @@ export interface Invocation {
   /** By --store, HOLDFAST_STORE or the config file; the command closes it. */
   readonly openLocks: () => Promise<Locks>
   readonly terminal: Terminal
+  /** For what must not stand among the arguments, where others can see it. */
+  readonly env?: Environ
   /** Of the store that `openLocks` would open. Never to be shown: the URL may have a password in it. */
   readonly storeSettings?: () => Promise<StoreSettings>
 }

@@ -12,6 +12,8 @@ import { listCommand } from './list.ts'
 import { releaseCommand } from './release.ts'
 import { runCommand } from './run.ts'
 import { schemaCommand } from './schema.ts'
+import { serveCommand } from './serve.ts'
+import { statsCommand } from './stats.ts'
 import { version } from './version.ts'
 
 const COMMANDS: readonly Command[] = [
@@ -20,6 +22,8 @@ const COMMANDS: readonly Command[] = [
   listCommand,
   inspectCommand,
   releaseCommand,
+  statsCommand,
+  serveCommand,
   doctorCommand,
   benchCommand,
   schemaCommand,
@@ -64,6 +68,7 @@ function invocationOf(args: readonly string[], terminal: Terminal, env: Environ)
   return {
     args,
     terminal,
+    env,
     openLocks: async () => (await load()).openLocks(env),
     storeSettings: async () => (await (await load()).readSettings(env)).store as StoreSettings,
   }

@@ -1,0 +1,15 @@
+export type { AuditEntry } from './audit.ts'
+export { listenLocks, type ListenOptions, type LockListener } from './listen.ts'
+export { lockServer, type LockServer } from './lock-server.ts'
+export type { LockServerOptions } from './options.ts'
+export type {
+  EventJson,
+  LockDetailJson,
+  LockJson,
+  LockPageJson,
+  ProblemJson,
+  ReleasedJson,
+  StatsJson,
+  StreamJson,
+  TurnJson,
+} from './wire.ts'
