@@ -13,6 +13,8 @@ const projects = [
   { name: 'simulation', testTimeout: 120_000, maxWorkers: 2 },
   // Installs the packed tarball; the first run downloads the Node versions it is tried on.
   { name: 'package', testTimeout: 300_000, maxWorkers: 2, globalSetup: './test/package/packed.setup.ts' },
+  // The dashboard, in one Chromium for all files. They mostly wait.
+  { name: 'browser', testTimeout: 20_000, maxWorkers: 2, globalSetup: './test/browser/browser.setup.ts' },
 ]
 
 const config: ViteUserConfig = defineConfig({

@@ -31,7 +31,7 @@ interface Report {
 }
 
 /** Scripts that run a vitest project: shown as they run, counted test by test. */
-const PROJECTS = ['unit', 'faults', 'conformance', 'simulation', 'package']
+const PROJECTS = ['unit', 'faults', 'conformance', 'simulation', 'package', 'browser']
 /** The other scripts say yes or no: their output is shown only when they say no. */
 const ALL = ['format:check', 'lint', 'types', 'build', ...PROJECTS, 'unused', 'publishable']
 

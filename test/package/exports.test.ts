@@ -20,20 +20,31 @@ const modules = subpaths.flatMap(([subpath, target]) =>
 
 describe('the tarball', () => {
   it('holds the built files, the documentation, the licence and the changelog, and nothing else', () => {
-    const others = files.filter(
-      (file) => !/^dist\/.+\.(js|d\.ts)$|^docs\/.+\.md$|^docs\/holdfast\.schema\.json$/.test(file),
-    )
+    const expected = [
+      /^dist\/.+\.(js|d\.ts)$/,
+      /^dist\/dashboard\/(index\.html|assets\/[\w-]+\.(css|svg))$/,
+      /^docs\/.+\.md$/,
+      /^docs\/(holdfast\.schema\.json|grafana\/(holdfast\.json|alerts\.yaml))$/,
+    ]
+    const others = files.filter((file) => !expected.some((form) => form.test(file)))
     expect(others.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
+  })
+
+  it('holds the dashboard', () => {
+    expect(files).toContain('dist/dashboard/index.html')
+    expect(files.some((file) => /^dist\/dashboard\/assets\/[\w-]+\.js$/.test(file))).toBe(true)
   })
 
   it('holds no test of ours', () => {
     expect(files.filter((file) => /\.(test|bench|setup)\.|simulation|fixture/.test(file))).toEqual([])
   })
 
-  it('brings what reads a configuration along, and nothing else', () => {
-    expect(Object.keys(manifest.dependencies)).toEqual(['yaml', 'zod'])
+  it('brings what serves HTTP and what reads a configuration along, and nothing else', () => {
+    expect(Object.keys(manifest.dependencies)).toEqual(['@hono/node-server', 'hono', 'yaml', 'zod'])
     expect(readdirSync(join(bare, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
+      '@hono',
       'holdfast',
+      'hono',
       'yaml',
       'zod',
     ])
@@ -52,7 +63,7 @@ describe('exports', () => {
     expect(files).toContain(types.slice(2))
   })
 
-  const bareModules = modules.filter(({ subpath }) => subpath !== './nestjs')
+  const bareModules = modules.filter(({ subpath }) => !['./nestjs', './otel'].includes(subpath))
   it.each(bareModules)('$subpath can be imported and exports something', async ({ file }) => {
     const module = (await import(pathToFileURL(join(installed, file)).href)) as object
     expect(Object.keys(module)).not.toEqual([])
@@ -73,7 +84,12 @@ describe('exports', () => {
 
 describe('imports', () => {
   /** What a subpath is made for. */
-  const own: Record<string, string[]> = { './config': ['zod'], './nestjs': ['@nestjs/common'] }
+  const own: Record<string, string[]> = {
+    './config': ['zod'],
+    './nestjs': ['@nestjs/common'],
+    './otel': ['@opentelemetry/api'],
+    './server': ['hono', '@hono/node-server'],
+  }
   it.each(modules)('$subpath needs node: built-ins and its own, and nothing else', ({ subpath, file }) => {
     const { packages } = moduleGraph(join(installed, file))
     expect([...packages].filter((name) => !name.startsWith('node:'))).toEqual(own[subpath] ?? [])
@@ -83,11 +99,14 @@ describe('imports', () => {
     const reached = [...moduleGraph(join(installed, 'dist/index.js')).files].map((file) =>
       relative(installed, file),
     )
-    const others = reached.filter((file) => /dist\/(stores|testing|server|cli|config|nestjs)\//.test(file))
+    const others = reached.filter((file) =>
+      /dist\/(stores|testing|server|alerts|otel|cli|config|nestjs)\//.test(file),
+    )
     // All but the first only read a URL, so that a wrong one fails at the call.
     expect(others.sort()).toEqual([
       'dist/stores/memory.js',
       'dist/stores/mongo/url.js',
+      'dist/stores/mysql/url.js',
       'dist/stores/postgres/url.js',
       'dist/stores/redis/url.js',
       'dist/stores/sqlite/location.js',
@@ -113,7 +132,7 @@ describe('imports', () => {
       .flatMap((file) => importsOf(join(installed, file)).map((specifier) => ({ file, specifier })))
     const others = named.filter(({ specifier }) => !specifier.startsWith('.'))
     // Nobody imports the program.
-    expect(others.filter(({ file }) => !/^dist\/(nestjs|cli)\//.test(file))).toEqual([])
+    expect(others.filter(({ file }) => !/^dist\/(nestjs|otel|cli)\//.test(file))).toEqual([])
   })
 
   it('a package loaded on demand is declared', () => {
