@@ -1,9 +1,11 @@
+import { MARIADB, type MariadbScenario } from './mariadb/figures.ts'
 import { MONGO, type MongoContender, type MongoScenario } from './mongo/figures.ts'
 import { POSTGRES } from './postgres/figures.ts'
 import { REDIS, type RedisContender, type RedisScenario } from './redis/figures.ts'
 
 export const GROUPS = [
   'memory',
+  'watching',
   'sqlite',
   'leases',
   'heap',
@@ -12,6 +14,7 @@ export const GROUPS = [
   'postgres-growth',
   'redis',
   'mongo',
+  'mariadb',
 ] as const
 export type Group = (typeof GROUPS)[number]
 
@@ -28,6 +31,8 @@ export type Scenario =
   | 'heap-of-held-leases'
   | 'million-keys'
   | 'lockable'
+  | 'watching-distinct-keys'
+  | 'watching-one-key'
   | 'postgres-new-keys'
   | 'postgres-known-keys'
   | 'postgres-one-task'
@@ -38,7 +43,7 @@ export type Scenario =
   | 'postgres-growth-known-keys'
   | 'postgres-growth-new-keys'
 
-export type AnyScenario = Scenario | RedisScenario | MongoScenario
+export type AnyScenario = Scenario | RedisScenario | MongoScenario | MariadbScenario
 
 /** Who does the work of a scenario that several can do. */
 export type Contender =
@@ -86,6 +91,14 @@ export interface Peer {
   readonly times?: number
 }
 
+const WATCHING: readonly Figure[] = [
+  { name: 'offUs', unit: 'µs with counting taken out' },
+  { name: 'counting', unit: '% more with counting', atMost: 3 },
+  { name: 'listener', unit: '% more with a listener as well' },
+  { name: 'channel', unit: '% more with a subscriber of a channel' },
+  { name: 'tracer', unit: '% more with a tracer' },
+]
+
 export const MEASUREMENTS: readonly Measurement[] = [
   {
     group: 'memory',
@@ -116,6 +129,20 @@ export const MEASUREMENTS: readonly Measurement[] = [
       { name: 'fallbackUs', unit: 'µs more, with a fallback', atMost: 2 },
       { name: 'retryUs', unit: 'µs more, with retry', atMost: 2 },
     ],
+  },
+  {
+    group: 'watching',
+    scenario: 'watching-distinct-keys',
+    title: 'What watching costs, 100 tasks on distinct keys, memory store',
+    rounds: 7,
+    figures: WATCHING,
+  },
+  {
+    group: 'watching',
+    scenario: 'watching-one-key',
+    title: 'What watching costs, 50 tasks on one key, memory store',
+    rounds: 7,
+    figures: WATCHING,
   },
   {
     group: 'sqlite',
@@ -181,4 +208,5 @@ export const MEASUREMENTS: readonly Measurement[] = [
   ...POSTGRES,
   ...REDIS,
   ...MONGO,
+  ...MARIADB,
 ]

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { openServer, type ServerKind } from '../test/servers/open-server.ts'
 import { type Group, GROUPS, type Measurement, MEASUREMENTS, type Peer } from './figures.ts'
+import { onServer as onMariadb, versionOf as mariadbVersionOf } from './mariadb/server.ts'
 import { onServer as onMongo, versionOf } from './mongo/server.ts'
 import { onServer as onPostgres } from './postgres/database.ts'
 import { record } from './record.ts'
@@ -17,6 +18,7 @@ import { bestOf, cells, HEADER, type Rival, type Row, summarize, timesTheRate } 
 import type { Samples } from './throughput.ts'
 
 const ROUND = fileURLToPath(new URL('./round.ts', import.meta.url))
+const MARIADB_ROUND = fileURLToPath(new URL('./mariadb/round.ts', import.meta.url))
 const MONGO_ROUND = fileURLToPath(new URL('./mongo/round.ts', import.meta.url))
 const REDIS_ROUND = fileURLToPath(new URL('./redis/round.ts', import.meta.url))
 
@@ -31,6 +33,7 @@ const SERVERS: readonly Server[] = [
   { kind: 'postgres', variable: 'HOLDFAST_POSTGRES_URL', named: postgresAt },
   { kind: 'redis', variable: 'HOLDFAST_REDIS_URL', named: redisAt },
   { kind: 'mongo', variable: 'HOLDFAST_MONGODB_URL', named: mongoAt },
+  { kind: 'mariadb', variable: 'HOLDFAST_MYSQL_URL', named: (url) => onMariadb(url, mariadbVersionOf) },
 ]
 
 const { values: options, positionals } = parseArgs({
@@ -151,6 +154,7 @@ function round(
 
 function roundOf(scenario: string): string {
   if (scenario.startsWith('redis-')) return REDIS_ROUND
+  if (scenario.startsWith('mariadb-')) return MARIADB_ROUND
   return scenario.startsWith('mongo-') ? MONGO_ROUND : ROUND
 }
 

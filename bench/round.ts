@@ -15,6 +15,8 @@ const SCENARIOS: Record<Scenario, (contender: Contender) => Promise<Samples>> = 
   'waiting-for-many-keys': async () => (await import('./scenarios/footprint.ts')).waitingForManyKeys(),
   'heap-of-held-leases': async () => (await import('./scenarios/footprint.ts')).heldLeases(),
   'million-keys': async () => (await import('./scenarios/million-keys.ts')).oneAfterTheOther(),
+  'watching-distinct-keys': async () => (await import('./scenarios/watching.ts')).distinctKeys(),
+  'watching-one-key': async () => (await import('./scenarios/watching.ts')).oneKey(),
   lockable: async () => (await import('./scenarios/lockable.ts')).overUsing(),
   'postgres-new-keys': async (contender) =>
     (await import('./scenarios/postgres-distinct-keys.ts')).newKeys(contender),

@@ -3,6 +3,7 @@ import { LockError } from './errors.ts'
 import type { Store } from './store.ts'
 import { memoryStore } from './stores/memory.ts'
 import { checkMongoUrl } from './stores/mongo/url.ts'
+import { checkMysqlUrl } from './stores/mysql/url.ts'
 import { checkUrl } from './stores/postgres/url.ts'
 import { checkRedisUrl } from './stores/redis/url.ts'
 import { locate } from './stores/sqlite/location.ts'
@@ -34,6 +35,14 @@ function mongo(scheme: string): Scheme {
   }
 }
 
+/** MariaDB has a scheme of its own. */
+function mysql(scheme: string): Scheme {
+  return {
+    check: (rest) => checkMysqlUrl(`${scheme}:${rest}`, 'createLocks'),
+    load: async (rest) => (await import('./stores/mysql/index.ts')).mysqlStore(`${scheme}:${rest}`),
+  }
+}
+
 const REDIS = ['redis', 'rediss', 'redis+sentinel', 'rediss+sentinel', 'redis+cluster', 'rediss+cluster']
 const VALKEY = REDIS.map((scheme) => scheme.replace('redis', 'valkey'))
 
@@ -55,6 +64,8 @@ const SCHEMES: Record<string, Scheme> = {
   },
   postgres,
   postgresql: postgres,
+  mysql: mysql('mysql'),
+  mariadb: mysql('mariadb'),
   ...Object.fromEntries([...REDIS, ...VALKEY].map((scheme) => [scheme, redis(scheme)])),
   mongodb: mongo('mongodb'),
   'mongodb+srv': mongo('mongodb+srv'),

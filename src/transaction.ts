@@ -1,5 +1,6 @@
 import { has } from './databases/methods.ts'
 import { isMongoClient, isMongoDb, type MongoClient, type MongoDb } from './databases/mongo.ts'
+import { isMysqlClient, isMysqlPool, type MysqlClient, promised } from './databases/mysql.ts'
 import {
   isPgClient,
   isPgPool,
@@ -18,6 +19,7 @@ import { runManaged, type TransactionManager } from './transaction/managed.ts'
 import { nested } from './transaction/nesting.ts'
 import { type Body, checkTokens, inOrder, limitsOf, type Place } from './transaction/order.ts'
 import { runInMongo } from './transaction/mongo.ts'
+import { beginInMysqlPool, beginOnMysqlConnection } from './transaction/mysql.ts'
 import { beginInPool, beginOnClient } from './transaction/pg.ts'
 import { beginInPostgresJs } from './transaction/postgres-js.ts'
 import { beginInSqlite } from './transaction/sqlite.ts'
@@ -25,21 +27,32 @@ import { beginInSqlite } from './transaction/sqlite.ts'
 export type { TransactionManager } from './transaction/managed.ts'
 
 /** What `transaction` can begin and commit on by itself; for all else, give a `TransactionManager`. */
-export type TransactionDatabase = PgPool | PgClient | PostgresJs | SqliteDatabase | MongoClient | MongoDb
+export type TransactionDatabase =
+  | PgPool
+  | PgClient
+  | PostgresJs
+  | MysqlClient
+  | SqliteDatabase
+  | MongoClient
+  | MongoDb
 
 /**
  * What the function works with: a client of the pool, the transaction of postgres.js, a session of MongoDB, or the
- * connection given.
+ * connection given; of mysql2 always that with promises.
  */
 export type TransactionOf<D> = D extends PgPool
   ? LentBy<D>
-  : D extends { begin(options: string, work: (tx: infer X) => never): unknown }
-    ? X
-    : D extends { startSession(...args: never[]): infer S }
-      ? S
-      : D extends { readonly client: { startSession(...args: never[]): infer S } }
-        ? S
-        : D
+  : D extends { promise(): infer P }
+    ? TransactionOf<P>
+    : D extends { getConnection(): Promise<infer C> }
+      ? C
+      : D extends { begin(options: string, work: (tx: infer X) => never): unknown }
+        ? X
+        : D extends { startSession(...args: never[]): infer S }
+          ? S
+          : D extends { readonly client: { startSession(...args: never[]): infer S } }
+            ? S
+            : D
 
 // A pool's `connect` has a second signature, and types are inferred from the last one.
 type LentBy<P> = P extends { connect: { (): Promise<infer C>; (callback: never): void } }
@@ -113,6 +126,13 @@ function underManager(
 
 function placeOf(db: unknown): Place | null {
   const pool = { connection: null, opensGuard: true }
+  // Before pg: what it has, a connection of MySQL has as well.
+  if (isMysqlClient(db)) {
+    const client = promised(db)
+    return isMysqlPool(client)
+      ? { ...pool, begin: (terms) => beginInMysqlPool(client, terms) }
+      : { ...pool, connection: client, begin: (terms) => beginOnMysqlConnection(client, terms) }
+  }
   if (isPostgresJs(db)) return { ...pool, begin: (terms) => beginInPostgresJs(db, terms) }
   if (isPgPool(db)) return { ...pool, begin: (terms) => beginInPool(db, terms) }
   if (isPgClient(db) && isUnconnected(db))
@@ -129,7 +149,8 @@ function managerOf(db: unknown): TransactionManager<never> {
   }
   if (typeof db === 'function') return db as TransactionManager<never>
   throw invalid(
-    'give a Pool or a Client of pg, postgres.js, a SQLite database, a MongoClient or its Db, or a transaction manager',
+    'give a Pool or a Client of pg, postgres.js, a pool or connection of mysql2 or mariadb, a SQLite database, a ' +
+      'MongoClient or its Db, or a transaction manager',
   )
 }
 

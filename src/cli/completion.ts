@@ -40,7 +40,7 @@ function wordsOf({ name, help }: Command, all: readonly Command[]): string[] {
   const others: Record<string, readonly string[]> = {
     help: all.map((command) => command.name),
     completion: Object.keys(SHELLS),
-    schema: ['postgres', 'fence-postgres', 'fence-sqlite'],
+    schema: ['postgres', 'mysql', 'fence-postgres', 'fence-mysql', 'fence-sqlite'],
   }
   return [...new Set([...(others[name] ?? []), ...options, '--store', '--help'])]
 }

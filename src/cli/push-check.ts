@@ -44,7 +44,8 @@ export async function checkPush(
   else tell({ name: 'push', state: 'warning', text: `${text}: it polls`, fix: FIX })
 }
 
-const FIX = 'is push or listen off, a pooler in between, or MongoDB without a replica set? See docs/stores'
+const FIX =
+  'is push or listen off, a pooler in between, MongoDB without a replica set, or MySQL, which has none? See docs/stores'
 
 /** Null if one was not woken at all. */
 async function handOvers(one: Locks, other: Locks, key: string): Promise<Times | null> {

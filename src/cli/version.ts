@@ -9,6 +9,7 @@ export function version(): string {
 
 const DRIVERS: Readonly<Record<string, readonly string[]>> = {
   postgres: ['pg', 'postgres'],
+  mysql: ['mysql2', 'mariadb'],
   redis: ['ioredis', 'redis'],
   mongo: ['mongodb'],
   sqlite: ['libsql'],

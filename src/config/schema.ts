@@ -17,13 +17,13 @@ const STORE = {
   replicas: whole(100).describe('Redis: how many replicas must have a grant. Default 0.'),
   push: flag().describe('Redis: whether waiters are woken by messages. Default true.'),
   schema: text('the name of a schema', 63).describe('PostgreSQL. Default public.'),
-  table: text('the name of a table', 63).describe('PostgreSQL, SQLite. Default holdfast_locks.'),
-  keep: duration(60_000).describe('PostgreSQL, MongoDB: how long a free record stays. Default 1h.'),
-  create: flag().describe('PostgreSQL: whether to create schema and table. Default true.'),
+  table: text('the name of a table', 63).describe('PostgreSQL, MySQL, SQLite. Default holdfast_locks.'),
+  keep: duration(60_000).describe('PostgreSQL, MySQL, MongoDB: how long a free record stays. Default 1h.'),
+  create: flag().describe('PostgreSQL, MySQL: whether to create what is missing. Default true.'),
   listen: z
     .union([z.boolean(), z.string().min(1)], { error: "give true, false, or the server's URL" })
     .describe('PostgreSQL: whether waiters are woken, or the URL to listen at. Default true.'),
-  database: text('the name of a database', 63).describe('MongoDB. Default: the one in the URL.'),
+  database: text('the name of a database', 63).describe('MongoDB, MySQL. Default: the one in the URL.'),
   collection: text('the name of a collection', 200).describe('MongoDB. Default holdfast_locks.'),
 }
 

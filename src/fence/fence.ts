@@ -1,4 +1,5 @@
 import type { MongoClient, MongoDb, MongoSession } from '../databases/mongo.ts'
+import type { MysqlCallbacks, MysqlClient, MysqlConnection } from '../databases/mysql.ts'
 import type { PgClient, PgPool } from '../databases/pg.ts'
 import type { PostgresJs, PostgresJsQueryable } from '../databases/postgres-js.ts'
 import type { SqliteDatabase } from '../databases/sqlite.ts'
@@ -6,7 +7,7 @@ import type { SqliteDatabase } from '../databases/sqlite.ts'
 /** What a query gives: its rows, or an object that has them. */
 export type FenceRows = readonly unknown[] | { readonly rows: readonly unknown[] }
 
-/** Runs one statement: how an ORM is asked. Placeholders are `$1`, `$2`, on SQLite `?`, each used once, in order. */
+/** Runs one statement: how an ORM is asked. Placeholders are `$1`, `$2`, on MySQL and SQLite `?`, each used once, in order. */
 export type FenceQuery = (text: string, values: string[]) => FenceRows | PromiseLike<FenceRows>
 
 /** Where a guard keeps what it has seen. */
@@ -14,13 +15,21 @@ export type FenceDatabase =
   | PgPool
   | PgClient
   | PostgresJs
+  | MysqlClient
   | SqliteDatabase
   | MongoDb
   | MongoClient
   | FenceQuery
 
 /** The transaction that writes to the resource. */
-export type FenceTransaction = PgClient | PostgresJsQueryable | SqliteDatabase | MongoSession | FenceQuery
+export type FenceTransaction =
+  | PgClient
+  | PostgresJsQueryable
+  | MysqlConnection
+  | MysqlCallbacks<MysqlConnection>
+  | SqliteDatabase
+  | MongoSession
+  | FenceQuery
 
 /** A token, or a lease, which has one. */
 export type Token = bigint | { readonly token: bigint }
@@ -59,13 +68,14 @@ export interface SqliteFence extends Fence {
   checkSync(tx: SqliteDatabase, resource: string, token: Token, options?: CheckOptions): void
 }
 
-export type FenceDialect = 'postgres' | 'sqlite'
+/** MariaDB is `mysql`, too. */
+export type FenceDialect = 'postgres' | 'mysql' | 'sqlite'
 
 /** Where the table is. */
 export interface FencePlace {
   /** Default `holdfast_fence`. */
   readonly table?: string | undefined
-  /** Default `public`. SQLite has none. */
+  /** Default `public`; on MySQL the database that the connection is in. SQLite has none. */
   readonly schema?: string | undefined
 }
 

@@ -1,5 +1,6 @@
 import { has } from '../databases/methods.ts'
 import { isMongoClient, isMongoDb, type MongoClient, type MongoDb } from '../databases/mongo.ts'
+import { isMysqlClient, type MysqlClient } from '../databases/mysql.ts'
 import { isPgClient, isPgPool, type PgClient, type PgPool } from '../databases/pg.ts'
 import { isPostgresJs, type PostgresJs } from '../databases/postgres-js.ts'
 import { isSqliteDatabase, type SqliteDatabase } from '../databases/sqlite.ts'
@@ -14,8 +15,9 @@ import type {
 } from './fence.ts'
 import { lenderOf } from './lender.ts'
 import { MongoGuard } from './mongo.ts'
+import { MysqlFence } from './mysql.ts'
 import { PostgresFence } from './postgres.ts'
-import { postgresSql, sqliteSql } from './sql.ts'
+import { mysqlSql, postgresSql, sqliteSql } from './sql.ts'
 import { SqliteGuard } from './sqlite.ts'
 import { checkFlag, checkOptionNames, invalid } from './verdict.ts'
 
@@ -29,6 +31,7 @@ const MONGO_OPTIONS = ['collection', 'strict', 'create']
  */
 export function fence(db: SqliteDatabase, options?: FenceOptions): SqliteFence
 export function fence(db: PgPool | PgClient | PostgresJs, options?: FenceOptions): Fence
+export function fence(db: MysqlClient, options?: FenceOptions): Fence
 export function fence(db: MongoDb | MongoClient, options?: MongoFenceOptions): Fence
 export function fence(db: FenceQuery, options: FenceOptions & { readonly dialect: FenceDialect }): Fence
 export function fence(db: FenceDatabase, options?: FenceOptions): Fence
@@ -44,18 +47,23 @@ export function fence(db: FenceDatabase, options: FenceOptions & MongoFenceOptio
   if (isSqliteDatabase(db)) {
     return new SqliteGuard(db, sqliteSql(checkDialect(options, 'sqlite')), manner)
   }
+  // Before pg: what it has, a connection of MySQL has as well.
+  if (isMysqlClient(db)) {
+    return new MysqlFence(lenderOf(db), mysqlSql(checkDialect(options, 'mysql')), manner)
+  }
   if (isPostgresJs(db) || isPgPool(db) || isPgClient(db)) {
     return new PostgresFence(lenderOf(db), postgresSql(checkDialect(options, 'postgres')), manner)
   }
   if (typeof db !== 'function' || has(db, 'raw')) {
     throw invalid(
-      'give a pool or client of pg, an instance of postgres.js, a SQLite database, a Db of MongoDB, or a function ' +
-        '(text, values) => rows with the option dialect',
+      'give a pool or client of pg, an instance of postgres.js, a pool or connection of mysql2 or mariadb, a SQLite ' +
+        'database, a Db of MongoDB, or a function (text, values) => rows with the option dialect',
     )
   }
   if (dialect === 'postgres') return new PostgresFence(lenderOf(db), postgresSql(options), manner)
+  if (dialect === 'mysql') return new MysqlFence(lenderOf(db), mysqlSql(options), manner)
   if (dialect === 'sqlite') return new SqliteGuard(db, sqliteSql(options), manner)
-  throw invalid("dialect: say whether the function asks 'postgres' or 'sqlite'")
+  throw invalid("dialect: say whether the function asks 'postgres', 'mysql' or 'sqlite'")
 }
 
 function checkDialect(options: FenceOptions, actual: FenceDialect): FenceOptions {

@@ -1,15 +1,21 @@
 import { LockError } from '../errors.ts'
 import { isPgClient, isPgPool, isUnconnected, type PgPool, transactionStatus } from '../databases/pg.ts'
 import type { MongoClient, MongoDb } from '../databases/mongo.ts'
+import { isMysqlClient, isMysqlPool, type MysqlPool, promised } from '../databases/mysql.ts'
+import { MysqlSession } from '../databases/mysql-session.ts'
 import { within } from '../databases/limit.ts'
 import { hearErrors } from '../databases/pg-errors.ts'
 import { isPostgresJs } from '../databases/postgres-js.ts'
+import type { SqliteDatabase } from '../databases/sqlite.ts'
 import type { FenceDatabase, FenceQuery } from './fence.ts'
+import { askOn } from './mysql.ts'
 import { rowsOf } from './rows.ts'
 import { invalid } from './verdict.ts'
 
 /** For a connection, and again for the answer. */
 const LIMIT_MS = 5000
+
+const RETURNS_ROWS = /\b(select|returning|explain)\b/
 
 /** Statements apart from the caller's transaction. None of them hangs. */
 export interface Lender {
@@ -20,7 +26,16 @@ export interface Lender {
   readonly engaged: boolean
 }
 
-export function lenderOf(db: Exclude<FenceDatabase, { prepare: unknown } | MongoDb | MongoClient>): Lender {
+export function lenderOf(
+  db: Exclude<FenceDatabase, SqliteDatabase | MongoDb | MongoClient> | FenceQuery,
+): Lender {
+  if (isMysqlClient(db)) {
+    const client = promised(db)
+    if (isMysqlPool(client))
+      return { query: (text, values) => throughMysqlPool(client, text, values), aside: true, engaged: false }
+    const session = new MysqlSession(client)
+    return { query: (text, values) => answered(askOn(session, text, values)), aside: false, engaged: false }
+  }
   if (isPgPool(db)) {
     hearErrors(db)
     return { query: (text, values) => throughPool(db, text, values), aside: true, engaged: false }
@@ -39,23 +54,18 @@ export function lenderOf(db: Exclude<FenceDatabase, { prepare: unknown } | Mongo
   }
   const run: FenceQuery = isPostgresJs(db) ? (text, values) => db.unsafe(text, values as never[]) : db
   return {
-    query: async (text, values = []) => rowsOf(await answered(Promise.resolve(run(text, values)))),
+    query: async (text, values = []) => {
+      const result = await answered(Promise.resolve(run(text, values)))
+      // What MySQL has to say of a change is no row.
+      return RETURNS_ROWS.test(text) ? rowsOf(result) : []
+    },
     aside: true,
     engaged: false,
   }
 }
 
 async function throughPool(pool: PgPool, text: string, values: string[] = []): Promise<readonly unknown[]> {
-  const client = await within(
-    pool.connect(),
-    LIMIT_MS,
-    () =>
-      unanswered(
-        `no connection of the pool became free within ${LIMIT_MS} ms; if transactions hold them all while they wait ` +
-          'for this, call open() of the guard before the first of them, or make the pool larger',
-      ),
-    (late) => late.release(),
-  )
+  const client = await within(pool.connect(), LIMIT_MS, noConnection, (late) => late.release())
   // A client that loses its connection says so by an event as well, which ends the process if nobody listens.
   const ignore = (): void => undefined
   client.on('error', ignore)
@@ -68,6 +78,35 @@ async function throughPool(pool: PgPool, text: string, values: string[] = []): P
     client.release(!sound)
     client.removeListener('error', ignore)
   }
+}
+
+async function throughMysqlPool(
+  pool: MysqlPool,
+  text: string,
+  values?: string[],
+): Promise<readonly unknown[]> {
+  const take = async (): Promise<MysqlSession> => new MysqlSession(await pool.getConnection())
+  const session = await within(take(), LIMIT_MS, noConnection, (late) => late.release())
+  const stopListening = session.hearErrors()
+  let sound = false
+  try {
+    const rows = await answered(askOn(session, text, values))
+    // For sessions that commit nothing by themselves.
+    await answered(session.query('commit'))
+    sound = true
+    return rows
+  } finally {
+    stopListening()
+    if (sound) session.release()
+    else session.destroy()
+  }
+}
+
+function noConnection(): LockError {
+  return unanswered(
+    `no connection of the pool became free within ${LIMIT_MS} ms; if transactions hold them all while they wait ` +
+      'for this, call open() of the guard before the first of them, or make the pool larger',
+  )
 }
 
 /** Bounds the wait for an answer. */

@@ -22,6 +22,15 @@ export interface PostgresFenceSql extends FenceSql {
   readonly exists: string
 }
 
+export interface MysqlFenceSql extends FenceSql {
+  /** Returns `yes` or `no`, and the version of the server. */
+  readonly exists: string
+  /** Goes behind `check`, for servers that have it: what was before, and whether that was outside of a transaction. */
+  readonly returning: string
+  /** For the others: after `check`, what was before it. */
+  readonly previous: string
+}
+
 export interface SqliteFenceSql extends FenceSql {
   /** Changes nothing, but takes the lock that every change needs. */
   readonly lock: string
@@ -33,8 +42,9 @@ const PLACE = ['table', 'schema']
 export function fenceSql(options: FencePlace & { readonly dialect: FenceDialect }): string {
   checkOptionNames('fenceSql', options, [...PLACE, 'dialect'])
   if (options.dialect === 'postgres') return postgresSql(options).ddl
+  if (options.dialect === 'mysql') return mysqlSql(options).ddl
   if (options.dialect === 'sqlite') return sqliteSql(options).ddl
-  throw invalid("fenceSql: dialect: give 'postgres' or 'sqlite'")
+  throw invalid("fenceSql: dialect: give 'postgres', 'mysql' or 'sqlite'")
 }
 
 /*
@@ -71,6 +81,36 @@ set token = greatest(f.token, excluded.token), previous = f.token, seen_at = clo
 returning f.previous::text as previous`,
     highest: `select token::text as token from ${name} where resource = $1::text`,
     forget: `delete from ${name} where resource = $1::text returning token::text as token`,
+  }
+}
+
+/** Values are digits, the resource in hexadecimal: no mode, character set or escaping of a client changes them. */
+export function mysqlSql({ table = 'holdfast_fence', schema }: FencePlace): MysqlFenceSql {
+  const bare = checkName('table', table)
+  const place = schema === undefined ? 'database()' : `'${checkName('schema', schema)}'`
+  const name = schema === undefined ? `\`${bare}\`` : `\`${schema}\`.\`${bare}\``
+  const create = `create table if not exists ${name} (
+  resource varbinary(512) not null primary key,
+  token bigint not null,
+  previous bigint not null,
+  seen_at bigint not null
+) engine = InnoDB`
+  return {
+    table: name,
+    ddl: `${create};`,
+    grants: 'select, insert, update and delete on the table',
+    create,
+    exists: `select concat(case count(*) when 0 then 'no' else 'yes' end, ' ', version()) as found
+from information_schema.tables where table_schema = ${place} and table_name = '${bare}'`,
+    // A row that another transaction has changed is waited for, and judged as that one leaves it. What is refused
+    // stays locked as well.
+    check: `insert into ${name} (resource, token, previous, seen_at)
+values (unhex(?), cast(? as signed), 0, unix_timestamp())
+on duplicate key update previous = token, token = greatest(token, values(token)), seen_at = values(seen_at)`,
+    returning: `returning concat(previous, case @@in_transaction + 0 when 1 then ' inside' else ' outside' end) as previous`,
+    previous: `select cast(previous as char) as previous from ${name} where resource = unhex(?) for update`,
+    highest: `select cast(token as char) as token from ${name} where resource = unhex(?)`,
+    forget: `delete from ${name} where resource = unhex(?)`,
   }
 }
 

@@ -13,6 +13,15 @@ const POSTGRES: Readonly<Record<string, Complaint>> = {
   '42P10': { misfit: 'has no primary key on resource' },
 }
 
+const MYSQL: Readonly<Record<number, Complaint>> = {
+  1044: 'forbidden',
+  1054: { misfit: 'has other columns' },
+  1142: 'forbidden',
+  1143: 'forbidden',
+  1146: 'absent',
+  1364: { misfit: 'has other columns' },
+}
+
 const SQLITE: readonly (readonly [RegExp, Complaint])[] = [
   [/no such table: /, 'absent'],
   [/no such column: |has no column named /, { misfit: 'has other columns' }],
@@ -56,8 +65,9 @@ export function isMissing(error: unknown): boolean {
 function complaintIn(error: unknown): { readonly complaint: Complaint; readonly said: string } | null {
   if (error instanceof LockError) return null
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
-    const { code, message } = at as Error & { code?: unknown }
-    const complaint = POSTGRES[String(code)] ?? SQLITE.find(([pattern]) => pattern.test(message))?.[1]
+    const { code, errno, message } = at as Error & { code?: unknown; errno?: unknown }
+    const complaint =
+      POSTGRES[String(code)] ?? MYSQL[Number(errno)] ?? SQLITE.find(([pattern]) => pattern.test(message))?.[1]
     if (complaint) return { complaint, said: describeError(at) }
   }
   return null

@@ -2,6 +2,7 @@ import { LockError } from '../errors.ts'
 import type { Lease } from '../lease.ts'
 import type { TransactionGuard, TransactionTerms } from '../options.ts'
 import { TimedOut, within } from './limit.ts'
+import { isAboutMysqlTable, isGivenUp } from './mysql-server.ts'
 import { isAboutTable, isCancelled, isInterruption } from './postgres.ts'
 import { cannotBegin, notHeld, type Session, type Terms } from './session.ts'
 import { takeTurn } from './turns.ts'
@@ -54,7 +55,8 @@ async function inSession(
     await session.rollback()
     if (error instanceof LockError) throw error
     // What the server did to a transaction that outlived its lease.
-    if (!lease.held && isInterruption(error, session)) throw notHeld(terms, error)
+    if (!lease.held && (isInterruption(error, session) || isGivenUp(error) || session.lossIn(error)))
+      throw notHeld(terms, error)
     throw session.lossIn(error) ?? error
   }
 }
@@ -71,7 +73,7 @@ async function check(guard: TransactionGuard, session: Session, terms: Terms): P
     )
   } catch (error) {
     const waited = `the guard's row stayed locked for ${stepMs} ms by a transaction that does not end`
-    if (isCancelled(error)) throw cannotBegin(key, new Error(waited, { cause: error }))
+    if (isCancelled(error) || isGivenUp(error)) throw cannotBegin(key, new Error(waited, { cause: error }))
     throw error instanceof TimedOut || error instanceof LockError ? cannotBegin(key, error) : error
   }
 }
@@ -89,7 +91,10 @@ async function open(guard: TransactionGuard, { key, lease, stepMs }: Terms): Pro
   } catch (error) {
     // Who has not asked for a guard knows nothing of its table, and if the database is out of reach need not know.
     const cause = error instanceof LockError && error.code === 'STORE_UNAVAILABLE' ? error.cause : undefined
-    throw cannotBegin(key, cause === undefined || isAboutTable(cause) ? error : cause)
+    throw cannotBegin(
+      key,
+      cause === undefined || isAboutTable(cause) || isAboutMysqlTable(cause) ? error : cause,
+    )
   }
 }
 

@@ -8,6 +8,9 @@ export interface OpenServer {
 const openers = {
   postgres: async (): Promise<OpenServer> =>
     given('HOLDFAST_POSTGRES_URL') ?? (await import('./postgres.ts')).startPostgres(),
+  /** MariaDB or MySQL. */
+  mariadb: async (): Promise<OpenServer> =>
+    given('HOLDFAST_MYSQL_URL') ?? (await import('./mariadb.ts')).startMariadb(),
   redis: async (): Promise<OpenServer> =>
     given('HOLDFAST_REDIS_URL') ?? (await import('./redis.ts')).startRedis(),
   /** The URLs of its nodes with commas between them; one node is enough. */

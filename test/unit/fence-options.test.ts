@@ -67,8 +67,8 @@ describe('fence', () => {
 
   it('wants to know what a function speaks', () => {
     expect(() => fence((() => []) as never)).toThrow(/dialect/)
-    expect(() => fence(() => [], { dialect: 'mysql' as 'sqlite' })).toThrow(/dialect/)
-    expect(() => fenceSql({ dialect: 'mysql' as 'sqlite' })).toThrow(/dialect/)
+    expect(() => fence(() => [], { dialect: 'oracle' as 'sqlite' })).toThrow(/dialect/)
+    expect(() => fenceSql({ dialect: 'oracle' as 'sqlite' })).toThrow(/dialect/)
   })
 })
 

@@ -1,0 +1,110 @@
+import { type MysqlSession, textOf } from '../databases/mysql-session.ts'
+import { dialectOf } from '../databases/mysql-version.ts'
+import type { Terms } from './session.ts'
+
+/** Goes as soon as the transaction does, whatever ended it: also a statement that commits by the way, as DDL does. */
+export const MARK = 'holdfast_inside'
+
+/** How the server of a connection is told to end a transaction whose process is frozen or out of reach. */
+export interface Limits {
+  /** Remembers what the user has set, and sets what is shorter. */
+  readonly set: string
+  readonly reset: string
+}
+
+/** What is known of a server. */
+export interface Server {
+  readonly mariadb: boolean
+  /** Whether it rolls back all of a transaction, and not only the statement, that has waited for a row for too long. */
+  readonly undoesAll: boolean
+}
+
+const servers = new WeakMap<object, Server>()
+
+/** `client` is the pool or the connection: whom it leads to is asked once. */
+export async function serverOf(client: object, session: MysqlSession): Promise<Server> {
+  const known = servers.get(client)
+  if (known) return known
+  const { rows } = await session.query('select version(), @@innodb_rollback_on_timeout + 0')
+  const [version, undoesAll] = (rows[0] ?? []).map(textOf)
+  const server = { mariadb: dialectOf(version ?? '').mariadb, undoesAll: undoesAll === '1' }
+  servers.set(client, server)
+  return server
+}
+
+export function limitsOn({ mariadb }: Server, { stepMs }: Terms): Limits {
+  // In whole seconds, at least one.
+  const seconds = Math.max(1, Math.floor(stepMs / 1000))
+  return mariadb
+    ? limits({
+        idle_transaction_timeout: String(seconds),
+        max_statement_time: String(stepMs / 1000),
+        innodb_lock_wait_timeout: String(seconds),
+      })
+    : // MySQL has no limit for a pause inside a transaction only, nor one for statements that write.
+      limits({ wait_timeout: String(seconds), innodb_lock_wait_timeout: String(seconds) })
+}
+
+/** A setting of 0 is none. */
+function limits(most: Readonly<Record<string, string>>): Limits {
+  const names = Object.keys(most)
+  const kept = names.map((name) => `@holdfast_${name} = @@session.${name}`)
+  const set = names.map((name) => {
+    const theirs = `nullif(@@session.${name}, 0)`
+    return `session ${name} = coalesce(least(${theirs}, ${most[name]}), ${most[name]})`
+  })
+  return {
+    set: `set ${[...kept, ...set].join(', ')}`,
+    reset: `set ${names.map((name) => `session ${name} = @holdfast_${name}`).join(', ')}`,
+  }
+}
+
+/** The server's number for an error; 0 for what the driver or the network came up with. */
+function numberOf(error: unknown): number {
+  const { errno, sqlState } = error instanceof Error ? (error as { errno?: unknown; sqlState?: unknown }) : {}
+  return typeof errno === 'number' && errno >= 1000 && errno < 45_000 && sqlState ? errno : 0
+}
+
+/** Shutting down, or KILL. */
+const FAREWELLS = new Set([1053, 1927, 4031])
+/** The disk, the log, or a limit of time: COMMIT may have been carried out. */
+const IN_DOUBT = new Set([1021, 1026, 1030, 1180, 1317, 1598, 1969, 3024, ...FAREWELLS])
+
+/** Whether this answer to COMMIT means that nothing was stored. */
+export function isRefusal(error: unknown): boolean {
+  const number = numberOf(error)
+  return number !== 0 && !IN_DOUBT.has(number) && !isFatal(error)
+}
+
+/** Whether the connection is gone, in the words of the server, of the network or of the driver. */
+export function isLoss(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false
+  const { code } = error as { code?: unknown }
+  if (FAREWELLS.has(numberOf(error)) || isFatal(error)) return true
+  return typeof code === 'string' && /^(PROTOCOL_|E[A-Z]+$|ER_SOCKET|ER_CMD_)/.test(code)
+}
+
+/** Whether the server has rolled back the whole transaction with this. What comes next would commit by itself. */
+export function isUndone(error: unknown, { undoesAll }: Server): boolean {
+  const number = numberOf(error)
+  return number === 1213 || (undoesAll && number === 1205)
+}
+
+/** Whether the mark was gone. */
+export function isUnmarked(error: unknown): boolean {
+  return numberOf(error) === 1305
+}
+
+/** Whether a statement was given up because of a limit of time, or because a row stayed locked. */
+export function isGivenUp(error: unknown): boolean {
+  return [1205, 1317, 1969, 3024].includes(numberOf(error))
+}
+
+/** Whether a statement failed because of what it names: it is missing, or out of bounds. */
+export function isAboutMysqlTable(error: unknown): boolean {
+  return [1044, 1054, 1142, 1143, 1146, 1364].includes(numberOf(error))
+}
+
+function isFatal(error: unknown): boolean {
+  return (error as { fatal?: unknown }).fatal === true
+}

@@ -1,0 +1,245 @@
+import { has } from '../databases/methods.ts'
+import type { MysqlConnection, MysqlPool } from '../databases/mysql.ts'
+import { MysqlSession } from '../databases/mysql-session.ts'
+import { LockError } from '../errors.ts'
+import { isThenable } from '../section.ts'
+import { endedInside } from './control.ts'
+import { TimedOut, within } from './limit.ts'
+import { Loss } from './loss.ts'
+import {
+  isLoss,
+  isRefusal,
+  isUndone,
+  isUnmarked,
+  type Limits,
+  limitsOn,
+  MARK,
+  type Server,
+  serverOf,
+} from './mysql-server.ts'
+import { alreadyInside, cannotBegin, Gate, type Session, type Terms, unknownOutcome } from './session.ts'
+
+/** A connection for one transaction. */
+interface Loan {
+  readonly connection: MysqlConnection
+  /** The pool, or the connection itself. */
+  readonly from: object
+  /** How long it may take until it has begun. */
+  readonly limitMs: number
+}
+
+/** On a connection of its own. */
+export async function beginInMysqlPool(pool: MysqlPool, terms: Terms): Promise<Session> {
+  const { key, lease, stepMs } = terms
+  const start = lease.env.now()
+  const limit = {
+    ms: stepMs,
+    what: 'the pool gave no connection; make it larger, or hold its connections for less time: none came',
+  }
+  let connection
+  try {
+    connection = await within(lease.env, limit, pool.getConnection(), (late) => void late.release())
+  } catch (error) {
+    throw cannotBegin(key, error)
+  }
+  const limitMs = stepMs - (lease.env.now() - start)
+  return MysqlTransaction.begin({ connection, from: pool, limitMs }, terms)
+}
+
+/** On the user's own connection. The caller sees to it that nobody else uses it. */
+export function beginOnMysqlConnection(connection: MysqlConnection, terms: Terms): Promise<Session> {
+  return MysqlTransaction.begin({ connection, from: connection, limitMs: terms.stepMs }, terms)
+}
+
+const SENDING = new Set(['query', 'execute', 'batch', 'queryStream', 'prepare', 'importFile'])
+const CONTROLLING: Readonly<Record<string, string>> = {
+  beginTransaction: 'BEGIN',
+  commit: 'COMMIT',
+  rollback: 'ROLLBACK',
+  changeUser: 'CHANGE USER',
+  reset: 'RESET',
+}
+const ENDING = new Set(['release', 'end', 'close', 'destroy'])
+
+class MysqlTransaction implements Session {
+  readonly tx: MysqlConnection
+  readonly #session: MysqlSession
+  readonly #terms: Terms
+  readonly #gate: Gate
+  /** It came from a pool, and nobody but us has it. */
+  readonly #pooled: boolean
+  readonly #loss: Loss
+  readonly #stopListening: () => void
+  #server: Server | null = null
+  #limits: Limits | null = null
+  /** What the server has rolled back with. */
+  #undone: Error | null = null
+  #left = false
+
+  private constructor({ connection, from }: Loan, terms: Terms) {
+    this.#pooled = from !== connection
+    this.#session = new MysqlSession(connection)
+    this.#terms = terms
+    this.#gate = new Gate(terms)
+    this.#loss = new Loss(terms, this.#gate)
+    this.tx = this.#guarded(connection)
+    this.#stopListening = this.#session.hearErrors((error) => this.#loss.found(error))
+  }
+
+  static async begin(loan: Loan, terms: Terms): Promise<Session> {
+    const transaction = new MysqlTransaction(loan, terms)
+    try {
+      const limit = { ms: loan.limitMs, what: 'the server did not answer BEGIN' }
+      const begun = await within(terms.lease.env, limit, transaction.#begin(loan.from))
+      if (begun) return transaction
+    } catch (error) {
+      if (error instanceof TimedOut) transaction.#leave(true)
+      else await transaction.rollback()
+      throw cannotBegin(terms.key, error)
+    }
+    // A pool must not lend it again as it is. The user's own transaction goes on.
+    if (transaction.#pooled) await transaction.rollback()
+    else transaction.#leave(false)
+    throw alreadyInside(terms.key)
+  }
+
+  get broken(): unknown {
+    return this.#loss.cause
+  }
+
+  lossIn(error: unknown): LockError | null {
+    return this.#loss.in(error)
+  }
+
+  async commit(): Promise<void> {
+    const { key, lease } = this.#terms
+    this.#gate.close()
+    if (this.#gate.misused) throw this.#gate.misused
+    if (this.#undone) throw this.#undone
+    this.#failIfLost()
+    const what = 'no answer came'
+    try {
+      await within(
+        lease.env,
+        { ms: lease.remainingMs, what },
+        this.#session.query(`release savepoint ${MARK}`),
+      )
+    } catch (error) {
+      if (isUnmarked(error)) throw endedInside(key, error)
+      // COMMIT was not sent: whatever it was, nothing will be stored.
+      this.#loss.found(error)
+      this.#failIfLost()
+    }
+    try {
+      await within(lease.env, { ms: lease.remainingMs, what }, this.#session.query('commit'))
+    } catch (error) {
+      const refused = isRefusal(error)
+      if (!refused) this.#leave(true)
+      throw refused ? error : unknownOutcome(key, error)
+    }
+    this.#leave(false)
+  }
+
+  async rollback(): Promise<void> {
+    this.#gate.close()
+    if (this.#left) return
+    if (this.#loss.refusal) return this.#leave(true)
+    try {
+      const limit = { ms: this.#terms.stepMs, what: 'ROLLBACK was not answered' }
+      await within(this.#terms.lease.env, limit, this.#session.query('rollback'))
+      this.#leave(false)
+    } catch {
+      this.#leave(true)
+    }
+  }
+
+  /** False if a transaction is open already. BEGIN would commit it. */
+  async #begin(from: object): Promise<boolean> {
+    const session = this.#session
+    if ((await session.status()).inTransaction) return false
+    this.#server = await serverOf(from, session)
+    const limits = limitsOn(this.#server, this.#terms)
+    await session.query(limits.set)
+    this.#limits = limits
+    const { isolation } = this.#terms
+    if (isolation !== null) await session.query(`set transaction isolation level ${isolation}`)
+    await session.query('start transaction')
+    await session.query(`savepoint ${MARK}`)
+    return true
+  }
+
+  #failIfLost(): void {
+    const { refusal } = this.#loss
+    if (!refusal) return
+    this.#leave(true)
+    throw refusal
+  }
+
+  /** Of one that is closed we go on listening: its last words are of no interest. */
+  #leave(inDoubt: boolean): void {
+    if (this.#left) return
+    this.#left = true
+    this.#gate.close()
+    if (inDoubt) return this.#session.destroy()
+    void this.#giveBack()
+  }
+
+  /** Nobody waits for it: what the user has set is back before the connection is. */
+  async #giveBack(): Promise<void> {
+    try {
+      if (this.#limits) {
+        const limit = { ms: this.#terms.stepMs, what: 'its settings were not restored' }
+        await within(this.#terms.lease.env, limit, this.#session.query(this.#limits.reset))
+      }
+      this.#stopListening()
+      if (this.#pooled) this.#session.release()
+    } catch {
+      this.#session.destroy()
+    }
+  }
+
+  #guarded(connection: MysqlConnection): MysqlConnection {
+    return new Proxy(connection, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        if (ENDING.has(String(name))) return refuseToEnd
+        const word = Object.hasOwn(CONTROLLING, name) ? CONTROLLING[String(name)] : undefined
+        if (word !== undefined) return () => Promise.reject(this.#gate.misuse(word))
+        if (!SENDING.has(String(name))) return value.bind(target)
+        return (...args: unknown[]) => this.#send(() => value.apply(target, args), args)
+      },
+    })
+  }
+
+  #send(send: () => unknown, args: readonly unknown[]): unknown {
+    const refusal = this.#gate.refusalOf(sqlOf(args[0])) ?? this.#loss.refusal ?? this.#undone
+    if (refusal) return Promise.reject(refusal)
+    const result = send()
+    if (!isThenable(result) || has(result, 'pipe')) return result
+    this.#gate.sent()
+    result.then(
+      () => this.#gate.answered(),
+      (error: unknown) => {
+        this.#gate.answered()
+        if (this.#server && isUndone(error, this.#server)) this.#undone ??= error as Error
+        if (!isLoss(error)) return
+        this.#loss.add(error)
+        this.#loss.found(error)
+      },
+    )
+    return result
+  }
+}
+
+/** Of a query: its text, or an object that has one. */
+function sqlOf(query: unknown): unknown {
+  return typeof query === 'object' && query !== null ? Reflect.get(query, 'sql') : query
+}
+
+function refuseToEnd(): never {
+  throw new LockError(
+    'INVALID_OPTION',
+    'transaction: the connection is given back when its function has ended',
+  )
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import { createLocks } from '../../src/locks.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import { startMariadb } from '../servers/mariadb.ts'
+import { mysqlStatement } from '../servers/mysql-statement.ts'
+import { askFor, grantOf } from '../support/asks.ts'
+import { atEnd, atLast, failureOf, locksOn, until } from '../support/stage.ts'
+import { mariadbPoolOn, poolOn, storeOn } from '../support/mysql-stage.ts'
+
+const server = await startMariadb({ settings: { max_connections: 30, innodb_rollback_on_timeout: 1 } })
+atLast(() => server.stop())
+await mysqlStatement(server.url, 'create database app')
+const url = server.url.replace(/mysql$/, 'app')
+
+describe.each(['restart', 'kill -9'])('MariaDB after %s', (how) => {
+  it('G3 G7 still has what it granted: leases go on, nobody else gets in, and tokens rise', async () => {
+    const [locks, others] = [locksOn(storeOn(url), { lease: '20s' }), locksOn(storeOn(url))]
+    const key = `kept after ${how}`
+    const lease = await locks.acquire(key)
+    if (how === 'restart') await server.restart()
+    else {
+      await server.kill()
+      await server.start()
+    }
+    await until('an answer', () => others.inspect(key).catch(() => null))
+    expect(await others.tryAcquire(key)).toBeNull()
+    await lease.extend()
+    expect(lease.held).toBe(true)
+    expect(await lease.release()).toBe(true)
+    expect((await others.acquire(key)).token).toBeGreaterThan(lease.token)
+  })
+})
+
+describe.each(['a URL', 'mysql2', 'mariadb'])('through %s, MariaDB that stands still', (what) => {
+  it('G2 the signal comes before the lease ends, G7 calls fail in time, and work once it goes on', async () => {
+    const db = what === 'a URL' ? url : what === 'mysql2' ? poolOn(url) : mariadbPoolOn(url)
+    const locks = locksOn(storeOn(db), { lease: '1500ms' })
+    const key = `still for ${what}`
+    const lease = await locks.acquire(key)
+    const end = Date.now() + 1500
+    let abortedAt = Infinity
+    lease.signal.addEventListener('abort', () => (abortedAt = Date.now()))
+    await server.pause()
+    atEnd(() => server.resume())
+    const start = performance.now()
+    const call = failureOf(locks.acquire('other', { wait: '500ms' }))
+    await until('the signal', () => lease.signal.aborted)
+    expect(abortedAt).toBeLessThan(end)
+    expect(lease.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
+    expect(await call).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(performance.now() - start).toBeLessThan(4500)
+    server.resume()
+    const next = await locks.acquire(key, { wait: '20s' })
+    expect(next.token).toBeGreaterThan(lease.token)
+  })
+})
+
+it('1205 where it rolls back all of a transaction: the function that goes on stores nothing', async () => {
+  await mysqlStatement(url, 'create table t (n int primary key)')
+  await mysqlStatement(url, 'insert into t values (1)')
+  const pool = poolOn(url)
+  const other = await pool.getConnection()
+  await other.beginTransaction()
+  await other.query('select * from t for update')
+  const call = createLocks(memoryStore()).transaction(
+    'key',
+    pool,
+    async (tx) => {
+      await tx.query('update t set n = 2').catch(() => undefined)
+      await tx.query('insert into t values (3)').catch(() => undefined)
+    },
+    { lease: 4500 },
+  )
+  await expect(call).rejects.toMatchObject({ errno: 1205 })
+  await other.rollback()
+  other.release()
+  expect(await mysqlStatement(url, 'select n from t')).toEqual([{ n: 1 }])
+})
+
+it('1290: a server that is read-only is unavailable and it says why, until it is not', async () => {
+  await mysqlStatement(server.url, `create or replace user app@'%'`)
+  await mysqlStatement(server.url, `grant all on app.* to app@'%'`)
+  const store = storeOn(url.replace('root@', 'app@'))
+  await grantOf(store, askFor('before'))
+  await mysqlStatement(server.url, 'set global read_only = 1')
+  expect(await failureOf(store.acquire([askFor('key')]))).toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+    message: expect.stringContaining('the server is read-only'),
+  })
+  await mysqlStatement(server.url, 'set global read_only = 0')
+  await grantOf(store, askFor('key'))
+})
+
+it('1040: a server without a connection left is unavailable and it says why, until there is one', async () => {
+  const hoard = poolOn(url, { connectionLimit: 40 })
+  const taken = await Promise.allSettled(Array.from({ length: 40 }, () => hoard.getConnection()))
+  // One more is kept for those who may mend it, such as root.
+  const store = storeOn(url.replace('root@', 'app@'))
+  const failure = await failureOf(store.acquire([askFor('crowd')]))
+  expect(failure).toMatchObject({ code: 'STORE_UNAVAILABLE', message: /no connection left/ })
+  for (const one of taken) if (one.status === 'fulfilled') one.value.destroy()
+  await until('a connection', () =>
+    grantOf(store, askFor('crowd', { leaseMs: 1 })).then(
+      () => true,
+      () => false,
+    ),
+  )
+})
