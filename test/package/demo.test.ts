@@ -22,43 +22,53 @@ afterEach(async () => {
 })
 
 describe('the demonstration, where there is no terminal', () => {
-  it('tells the whole story and ends by itself', async () => {
+  it('kills a holder, pauses one for longer than its lease, and ends with books that are right', async () => {
     expect(await demo.ended).toEqual([0, null])
-    const killed = /worker 2 was killed with SIGKILL while it held stock:42 \(token (\d+)\)/.exec(demo.output)
-    const successor = /worker ([134]) took over [\d.]+ s later with token (\d+), which is higher/.exec(
-      demo.output,
-    )
-    expect(killed).not.toBeNull()
-    expect(successor).not.toBeNull()
-    expect(BigInt(successor?.[2] ?? '')).toBeGreaterThan(BigInt(killed?.[1] ?? ''))
-    expect(demo.output).toMatch(/stock:42 +worker 2 +\d+ .* \d/)
-    expect(demo.output).toMatch(new RegExp(`stock:42 +.* ${successor?.[1]} from 2`))
-    expect(demo.output).toContain('all workers have ended, and no key is left held')
-    expect(demo.output).toMatch(/(\d+) sections were finished, and the counters say \1:/)
+    const [, killed] = /(\S+) was killed with SIGKILL while it held (stock:SKU-\d)/.exec(demo.output) ?? []
+    expect(killed).toBeDefined()
+    expect(demo.output).toContain(`takes the place of ${killed}`)
+    const [, paused] = /(\S+) was paused with SIGSTOP while it held stock:SKU-\d/.exec(demo.output) ?? []
+    expect(demo.output).toContain(`${paused} goes on, knows that it is late, and stores nothing`)
+    expect(demo.output.match(/took stock:SKU-\d over [\d.]+ s later, with a higher token/g)).toHaveLength(2)
+    expect(demo.output).toMatch(/stock (\d+) \+ sold [1-9]\d* = 30000, of 30000: the books are right/)
+    expect(demo.output).toContain('no key is left held')
     expect(demo.output).not.toContain('\x1b')
     expect(demo.pids).toHaveLength(5)
     await nothingIsLeft()
   })
 
-  it.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-    ['SIGHUP', 129],
-  ] as const)('leaves nothing behind when %s ends it in the middle', async (signal, code) => {
-    await demo.says('does not let go')
-    demo.process.kill(signal)
-    expect(await demo.ended).toEqual([code, null])
+  it('has a page with buttons for this machine alone, and the dashboard of its locks', async () => {
+    await demo.says('for its locks')
+    const [, page = ''] = /open (\S+) for the shop/.exec(demo.output) ?? []
+    expect(await (await fetch(page)).text()).toContain('data-action="kill"')
+    expect((await fetch(`${page}locks/health/ready`)).status).toBe(200)
+    expect(
+      (await fetch(`${page}do/kill`, { method: 'POST', headers: { origin: 'http://evil.example' } })).status,
+    ).toBe(403)
+    const state = (await (await fetch(`${page}state`)).json()) as { instances: unknown[] }
+    expect(state.instances).toHaveLength(4)
+    expect((await fetch(`${page}do/kill`, { method: 'POST' })).status).toBe(204)
+    await demo.says('was killed with SIGKILL')
+    demo.process.kill('SIGINT')
+    expect(await demo.ended).toEqual([130, null])
     await nothingIsLeft()
   })
 
-  it('leaves nothing behind when it is killed itself', async () => {
+  it('leaves nothing behind when it is told to end in the middle', async () => {
     await demo.says('was killed with SIGKILL')
-    await demo.kill()
+    demo.process.kill('SIGTERM')
+    expect(await demo.ended).toEqual([143, null])
     await nothingIsLeft()
+  })
+
+  it('takes its processes along when it is killed itself', async () => {
+    await demo.says('for its locks')
+    await demo.kill()
+    await eventually(() => !demo.pids.some(isAlive))
   })
 
   it('leaves nothing behind when nobody reads on', async () => {
-    await demo.says('worker 4 is ready')
+    await demo.says('for its locks')
     demo.process.stdout?.destroy()
     expect(await demo.ended).toEqual([0, null])
     await nothingIsLeft()
@@ -71,7 +81,7 @@ class Demo {
   readonly ended: Promise<unknown[]>
 
   constructor() {
-    this.process = spawn(process.execPath, ['--import', 'tsx', 'examples/demo/index.ts'], {
+    this.process = spawn(process.execPath, ['--import', 'tsx', 'examples/inventory/demo/index.ts'], {
       cwd: root,
       env: { ...process.env, TMPDIR: scratch },
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import type { Piece, Tone } from './board.ts'
+import type { Piece, Tone } from './piece.ts'
 
 /** Where the demonstration is seen. */
 export interface Screen {

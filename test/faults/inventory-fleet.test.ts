@@ -1,0 +1,46 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { isRight, orders, oversold, summary } from '../../examples/inventory/report.ts'
+import { run, type RunOptions } from '../../examples/inventory/run.ts'
+import { freshMariadbDatabase } from '../servers/shared-mariadb.ts'
+import { freshFolder } from '../support/sqlite-stage.ts'
+
+function load(options: Partial<RunOptions>): RunOptions {
+  const folder = freshFolder()
+  return {
+    store: `sqlite:${join(folder, 'locks.db')}`,
+    db: `sqlite:${join(folder, 'stock.db')}`,
+    keeping: 'locks',
+    instances: 2,
+    seconds: 3,
+    concurrency: 12,
+    commodities: 3,
+    thinkMs: 10,
+    leaseMs: 1500,
+    chaos: false,
+    signal: new AbortController().signal,
+    ...options,
+  }
+}
+
+describe('the inventory of two services', () => {
+  it('is right with both the stock and the locks on MariaDB', async () => {
+    const url = await freshMariadbDatabase()
+    const outcome = await run(load({ store: url, db: url, instances: 1, leaseMs: 5000 }))
+    expect(summary(outcome).at(-1)).toMatch(/: right$/)
+    expect(orders(outcome)).toBeGreaterThan(5)
+  })
+
+  it('is oversold without locks, by the same load', async () => {
+    const outcome = await run(load({ keeping: 'none', seconds: 2 }))
+    expect(oversold(outcome)).toBeGreaterThan(0)
+  })
+
+  it('is right at the end, and sells nothing twice, while holders are killed and paused', async () => {
+    const outcome = await run(load({ chaos: true, seconds: 7 }))
+    expect(summary(outcome).at(-1)).toMatch(/: right$/)
+    expect(isRight(outcome)).toBe(true)
+    expect(orders(outcome)).toBeGreaterThan(50)
+    expect(outcome.misfortunes.killed + outcome.misfortunes.paused).toBeGreaterThan(0)
+  })
+})
