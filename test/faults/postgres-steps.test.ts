@@ -193,7 +193,8 @@ describe('the sweep of records that have been free for long', () => {
     await blocker.query("begin; select 1 from holdfast_locks where key = 'locked' for update")
 
     const steps = await Promise.all([walk(), walk(), walk(), walk()])
-    expect(Math.min(...steps)).toBeGreaterThan(1)
+    // 35 records, 7 at a time. One walk alone may be over at once: others have what is left, for a moment.
+    expect(steps.reduce((sum, each) => sum + each, 0)).toBeGreaterThan(5)
     expect(await keysLeft()).toEqual(['ahead', 'fresh', 'held', 'locked', 'recent'])
     await blocker.query('rollback')
     await walk()
