@@ -87,6 +87,10 @@ export class Elections {
     this.#keeping = keeping
   }
 
+  has(name: string): boolean {
+    return this.#names.has(name)
+  }
+
   stand(name: string, plan: Candidature): Candidacy {
     // Two bodies of one process would overlap when the first is late to hear that it leads no more.
     if (this.#names.has(name)) {

@@ -309,7 +309,10 @@ export class Locks {
     return this.close()
   }
 
-  /** @internal Ends with the client: `end` is called, and awaited, before anything else is closed. */
+  /**
+   * @internal Ends with the client: `end` is called, and awaited, before anything else is closed. A function that it
+   * gives is called, and awaited, after that.
+   */
   attach(end: () => unknown): () => void {
     this.#assertOpen()
     this.#attached.add(end)
@@ -332,9 +335,12 @@ export class Locks {
     return this.#workings.trace(tracing)
   }
 
-  /** @internal What has been held or waited for beyond these limits, the longest first, and at most `max` of each. */
+  /**
+   * @internal What has been held or waited for beyond these limits, the longest first, and at most `max` of each. Not in
+   * elections: there it is meant.
+   */
   longest(limits: Limits, max: number): Longest {
-    return this.#workings.room.longest(limits, max)
+    return this.#workings.room.longest(limits, max, (key) => this.#elections.has(key))
   }
 
   /** @internal Whom the store and the metrics know it by. The name of a store that a URL names may change as it opens. */
@@ -343,9 +349,12 @@ export class Locks {
   }
 
   async #close(): Promise<void> {
-    await Promise.allSettled([...this.#attached].map(async (end) => end()))
+    const ends = await Promise.allSettled([...this.#attached].map(async (end) => end()))
     this.#once.close(closedError())
     await this.#workings.close(closedError())
+    const last = ends.map((end) => (end.status === 'fulfilled' ? end.value : null))
+    await Promise.allSettled(last.map(async (end) => (typeof end === 'function' ? end() : null)))
+    this.#workings.events.clear()
   }
 
   /** What tracers see is what the caller gets: that is `as`. */

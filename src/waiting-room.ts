@@ -93,10 +93,11 @@ export class WaitingRoom {
   }
 
   /** What has gone on for at least as long as `limits` say, the longest first, at most `max` of each. */
-  longest(limits: Limits, max: number): Longest {
+  longest(limits: Limits, max: number, isMeant: (key: string) => boolean): Longest {
     const held: Longest['held'][number][] = []
     const waiting: Longest['waiting'][number][] = []
     for (const { key, hold, head } of this.#lines.values()) {
+      if (isMeant(key)) continue
       const heldMs = hold?.lease?.heldMs ?? -1
       if (hold?.lease && heldMs >= limits.heldMs)
         held.push({ key, token: hold.lease.token, heldMs, context: hold.request.context })

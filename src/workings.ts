@@ -115,7 +115,6 @@ export class Workings {
     this.#renewals.close()
     this.#deadlines.close()
     await this.connection.close()
-    this.events.clear()
   }
 
   #setTraced(traced: readonly Traced[]): void {

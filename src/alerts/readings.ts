@@ -22,6 +22,8 @@ export class Readings {
   failingSince: number | null = null
   /** Renewals have failed since then, and there was no look that saw only such as went well. */
   unrenewedSince: number | null = null
+  /** A look saw both. The one that failed may be the one that went well right after it: the next to fail decides. */
+  #suspectSince: number | null = null
   /** Calls have waited for a connection of the pool since then. */
   crowdedSince: number | null = null
   /** No call of the store has ended since the look before. */
@@ -46,10 +48,19 @@ export class Readings {
     this.isIdle = counts.calls === before.calls
     if (counts.answered > before.answered) this.failingSince = null
     else if (!this.isIdle) this.failingSince ??= now
-    if (counts.renewalFailures > before.renewalFailures) this.unrenewedSince ??= now
-    // A lease that is long tries again after a pause that is long, too.
-    else if (counts.renewals > before.renewals || stats.held === 0) this.unrenewedSince = null
+    this.#renewals(counts, before, now)
+    if (stats.held === 0) this.unrenewedSince = this.#suspectSince = null
     this.crowdedSince = (stats.pool?.waiting ?? 0) > 0 ? (this.crowdedSince ?? now) : null
+  }
+
+  /** If there were none at all it says nothing: a lease that is long tries again after a pause that is long, too. */
+  #renewals(counts: Counts, before: Counts, now: number): void {
+    const hasFailed = counts.renewalFailures > before.renewalFailures
+    const wentWell = counts.renewals > before.renewals
+    if (!hasFailed && wentWell) this.unrenewedSince = this.#suspectSince = null
+    else if (hasFailed && (!wentWell || this.#suspectSince !== null))
+      this.unrenewedSince ??= this.#suspectSince ?? now
+    else if (hasFailed) this.#suspectSince = now
   }
 
   withinMinute(name: keyof Counts): number {

@@ -41,7 +41,7 @@ export class Watcher {
     this.#incidents = new Incidents(env, (alert) => this.#send(alert))
     this.#readings = new Readings(locks.stats(), env.now())
     this.#tokens = new TokenProgress(locks, env)
-    this.#ends = [locks.attach(() => this.stop()), ended]
+    this.#ends = [locks.attach(() => this.#closed()), ended]
     this.#begin()
   }
 
@@ -64,6 +64,12 @@ export class Watcher {
   stop(): Promise<void> {
     this.#stopped ??= this.#stop()
     return this.#stopped
+  }
+
+  /** The webhook is waited for last: no key stays held for it. */
+  #closed(): () => Promise<void> {
+    const stopped = this.stop()
+    return () => stopped
   }
 
   async #stop(): Promise<void> {

@@ -1,4 +1,5 @@
 import { LockError } from '../errors.ts'
+import { Stats } from '../monitor/stats.ts'
 import type { ProblemJson, StatsJson } from '../server/wire.ts'
 import { UsageError } from './command.ts'
 
@@ -8,6 +9,12 @@ const MOST_BYTES = 4 * 1024 * 1024
 /** What a server says of itself. */
 export async function fetchStats(url: string, token: string | undefined): Promise<StatsJson> {
   const address = addressOf(url)
+  // Else `fetch` would name it in its complaint.
+  if (token && !/^[\x21-\x7e]*$/.test(token))
+    throw new LockError(
+      'INVALID_OPTION',
+      'configuration: HOLDFAST_SERVER_TOKEN: give a text of ASCII characters without spaces and line ends',
+    )
   let response: Response
   let text: string
   try {
@@ -61,16 +68,41 @@ function parsed(text: string): unknown {
   }
 }
 
-/** As far as its lines go by it: it may be of another version, or another program. */
+const TIMES = ['count', 'p50', 'p95', 'p99', 'maxMs']
+
+/** All that its lines show: it may be of another version, or another program that wants to draw on this terminal. */
 function isStats(body: unknown): body is StatsJson {
-  const { stats, client, store, server, alerts } = (body ?? {}) as Partial<Record<keyof StatsJson, object>>
-  const has = (value: object | undefined, ...names: string[]): boolean =>
-    typeof value === 'object' && value !== null && names.every((name) => name in value)
+  const { stats, client, store, server, alerts } = (body ?? {}) as Partial<StatsJson>
   return (
-    has(stats, 'requests', 'wait', 'hold', 'storeLatency', 'busiest', 'conflicts', 'pool') &&
-    has(client, 'store', 'service', 'instance') &&
-    has(store, 'ok') &&
-    has(server, 'version', 'upMs') &&
-    Array.isArray(alerts)
+    has(stats, [], [...Object.keys(new Stats('').counters), 'held', 'waiting']) &&
+    [stats.wait, stats.hold, stats.storeLatency].every((times) => has(times, [], TIMES)) &&
+    (stats.pool === null || has(stats.pool, [], ['open', 'idle', 'waiting'])) &&
+    hasRows(stats.busiest, ['key'], ['requests', 'conflicts', 'waitedMs']) &&
+    hasRows(stats.conflicts, ['waiter', 'holder'], ['count']) &&
+    has(client, ['store', 'service', 'instance'], []) &&
+    has(store, store?.error === null ? [] : ['error'], store?.latencyMs === null ? [] : ['latencyMs']) &&
+    has(server, ['version'], ['upMs']) &&
+    hasRows(alerts, ['kind', 'message'], ['lastedMs'])
   )
+}
+
+function has<T extends object>(
+  value: T | null | undefined,
+  texts: readonly string[],
+  numbers: readonly string[],
+): value is T {
+  if (typeof value !== 'object' || value === null) return false
+  const fields = value as Readonly<Record<string, unknown>>
+  return (
+    texts.every((name) => typeof fields[name] === 'string') &&
+    numbers.every((name) => typeof fields[name] === 'number')
+  )
+}
+
+function hasRows(
+  rows: readonly object[] | undefined,
+  texts: readonly string[],
+  numbers: readonly string[],
+): boolean {
+  return Array.isArray(rows) && rows.every((row: object | null) => has(row, texts, numbers))
 }

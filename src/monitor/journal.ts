@@ -227,9 +227,10 @@ export class Journal {
   }
 }
 
+/** On one line of a log or a message: a context is any text, and what others wrote into the store may be, too. */
 export function nameOf(holder: Holder): string {
   const why = holder.context === null ? '' : ` (${holder.context})`
-  return `${holder.service} ${holder.instance}${why}`
+  return `${holder.service} ${holder.instance}${why}`.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
 function round(ms: number): number {

@@ -77,7 +77,11 @@ interface Bucket {
 
 function mergeBuckets(all: readonly Bucket[]): Bucket[] {
   const counts = new Map<number, number>()
-  for (const { le, count } of all) counts.set(le, (counts.get(le) ?? 0) + count)
+  for (const { le, count } of all) {
+    // From another process they come as JSON, where the bucket above all bounds has none.
+    const bound = (le as number | null) ?? Infinity
+    counts.set(bound, (counts.get(bound) ?? 0) + count)
+  }
   return Array.from(counts, ([le, count]) => ({ le, count })).sort((a, b) => a.le - b.le)
 }
 

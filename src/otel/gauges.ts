@@ -38,13 +38,14 @@ export class Gauges {
     return gauges
   }
 
-  /** False if it is there already. */
-  add(locks: Locks): boolean {
-    if (this.#clients.has(locks)) return false
+  has(locks: Locks): boolean {
+    return this.#clients.has(locks)
+  }
+
+  add(locks: Locks): void {
     if (this.#clients.size === 0)
       this.#meter.addBatchObservableCallback(this.#observe, [...this.#observables.values()])
     this.#clients.add(locks)
-    return true
   }
 
   /** Keeps what a closed client has counted. */

@@ -31,6 +31,12 @@ export function instrument(locks: Locks, options: InstrumentOptions = {}): () =>
   const meter = meterProvider.getMeter(SCOPE)
   const spans = new Spans(tracerProvider.getTracer(SCOPE), locks, labels)
   const gauges = Gauges.of(meterProvider, meter)
+  if (gauges.has(locks)) throw invalid('instrument: this client is instrumented already; stop that first')
+  const ends: (() => void)[] = []
+  const stop = (): void => {
+    for (const end of ends.splice(0)) end()
+    gauges.delete(locks)
+  }
   const detach = locks.attach(() => {
     const closed = (): void => {
       gauges.ended(locks)
@@ -39,14 +45,14 @@ export function instrument(locks: Locks, options: InstrumentOptions = {}): () =>
     // Closing has just begun, and what is released on the way still counts. This is the promise of that very close.
     locks.close().then(closed, closed)
   })
-  if (!gauges.add(locks)) {
-    detach()
-    throw invalid('instrument: this client is instrumented already; stop that first')
-  }
-  const ends = [detach, locks.trace(spans), ...recordDurations(locks, meter, labels)]
-  const stop = (): void => {
-    for (const end of ends.splice(0)) end()
-    gauges.delete(locks)
+  ends.push(detach)
+  try {
+    gauges.add(locks)
+    ends.push(...recordDurations(locks, meter, labels), locks.trace(spans))
+  } catch (error) {
+    // A meter is foreign code: half of it is worse than none.
+    stop()
+    throw error
   }
   return stop
 }

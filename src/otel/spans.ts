@@ -53,10 +53,16 @@ export class Spans implements Tracing {
     if (isNothing(span)) return run()
     if (!span.isRecording()) return inside(span, run, {})
     span.setAttributes(listed('holdfast.token', lease.keys, (key) => String(lease.tokenFor(key))))
+    const failures: unknown[] = []
     const lost = (): void => {
-      const type = typeOf(lease.signal.reason)
-      span.addEvent(type === 'LOCK_LOST' ? 'holdfast.lost' : 'holdfast.aborted', { 'error.type': type })
-      if (type === 'LOCK_LOST') fail(span, type)
+      try {
+        const type = typeOf(lease.signal.reason)
+        span.addEvent(type === 'LOCK_LOST' ? 'holdfast.lost' : 'holdfast.aborted', { 'error.type': type })
+        if (type === 'LOCK_LOST') fail(span, type)
+      } catch (error) {
+        // Thrown by a listener of a signal, it would end the process.
+        failures.push(error)
+      }
     }
     const { signal } = lease
     if (signal.aborted) lost()
@@ -65,6 +71,7 @@ export class Spans implements Tracing {
     const over = (): void => {
       void lease.held
       signal.removeEventListener('abort', lost)
+      if (failures.length > 0) throw failures[0]
     }
     return inside(span, run, { done: over, failed: over })
   }

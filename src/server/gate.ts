@@ -20,7 +20,9 @@ const ATTEMPTS = 20
 const ATTEMPTS_PER_SECOND = 2
 
 /** A proxy on this machine says so by one of these, as most do: whoever is behind it is not on this machine. */
-const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
+const FORWARDED = /^(forwarded|via|x-forwarded-.+|x-real-ip|(.+-)?client-ip|cf-connecting-ip)$/
+
+const FOREIGN = /^(cross|same)-site$/
 
 /** Who may come in. */
 export class Gate {
@@ -59,14 +61,19 @@ export class Gate {
       throw new Problem('FORBIDDEN', 'it is not served under this name; add it to `hosts`')
     }
     const isElsewhere = peer !== null && !isLoopbackAddress(peer)
-    if (this.#digests.length === 0 && (isElsewhere || FORWARDED.some((name) => request.headers.has(name))))
+    if (
+      this.#digests.length === 0 &&
+      (isElsewhere || [...request.headers.keys()].some((name) => FORWARDED.test(name)))
+    )
       throw new Problem('FORBIDDEN', 'without a token only this machine is answered')
   }
 
   /** Pages of others may send requests, but not under our own Origin. Scripts that free keys have to name it. */
   #checkOrigin(request: Request, url: URL, access: Access): void {
     const origin = request.headers.get('origin')
-    if (origin === null && access !== 'write') return
+    // An image of another page has no Origin. It could not be read there, but it would cost the store something.
+    const isOfOther = access === 'read' && FOREIGN.test(request.headers.get('sec-fetch-site') ?? '')
+    if (origin === null && access !== 'write' && !isOfOther) return
     if (origin !== null && isOwn(origin, request.headers.get('host') ?? url.host)) return
     throw new Problem('FORBIDDEN', 'the Origin header has to name the address that is asked')
   }

@@ -34,16 +34,23 @@ export function isAddress(hostname: string): boolean {
   return isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0
 }
 
+interface Runtime {
+  /** Where programs put what the runtime passed, next to bindings of their own; Hono looks there first, too. */
+  readonly server?: Runtime
+  readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } }
+  readonly remoteAddr?: { readonly hostname?: string }
+  readonly requestIP?: (request: Request) => { readonly address: string } | null
+}
+
 /** Where the request comes from, if the runtime tells: Node by @hono/node-server, Deno, Bun. */
 export function peerOf(request: Request, env: unknown): string | null {
   try {
-    const { incoming, remoteAddr, requestIP } = (env ?? {}) as {
-      incoming?: { socket?: { remoteAddress?: string } }
-      remoteAddr?: { hostname?: string }
-      requestIP?: (request: Request) => { address: string } | null
-    }
-    const told =
-      incoming?.socket?.remoteAddress ?? remoteAddr?.hostname ?? requestIP?.call(env, request)?.address
+    const given = (env ?? {}) as Runtime
+    const runtime = given.server ?? given
+    const told: unknown =
+      runtime.incoming?.socket?.remoteAddress ??
+      runtime.remoteAddr?.hostname ??
+      runtime.requestIP?.(request)?.address
     return typeof told === 'string' ? told : null
   } catch {
     return null

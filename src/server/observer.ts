@@ -5,6 +5,7 @@ import type { LockRecord } from '../store.ts'
 import { Changes, MOST_LOCKS, type Seen } from './changes.ts'
 import type { Feed } from './feed.ts'
 import { History } from './history.ts'
+import { publicMessage } from './public-message.ts'
 import { lockJson } from './records.ts'
 import type { LockJson } from './wire.ts'
 
@@ -27,9 +28,10 @@ export class Observer {
   #watchers = 0
   /** Null while there is none. */
   #timer: Timer = null
-  /** Raised when it stops, so that a look that is under way is of no consequence. */
-  #round = 0
-  /** Whether `#seen` has been looked at since it began to watch. */
+  #isLooking = false
+  /** When the next look may begin, whoever comes and goes until then. */
+  #nextAt = -Infinity
+  /** Whether `#seen` is no older than that. */
   #isFresh = false
   #isUp = true
   #limited = false
@@ -49,10 +51,12 @@ export class Observer {
   /** Looks until the result is called, once for each call. */
   watch(): () => void {
     this.#watchers += 1
-    if (this.#watchers === 1) void this.#look(this.#round)
+    if (this.#watchers === 1) this.#goOn()
     return () => {
       this.#watchers -= 1
-      if (this.#watchers === 0) this.#stop()
+      if (this.#watchers > 0) return
+      if (this.#timer !== null) this.#env.clearTimer(this.#timer)
+      this.#timer = null
     }
   }
 
@@ -71,21 +75,25 @@ export class Observer {
     this.#seen = rest
   }
 
-  #stop(): void {
-    this.#round += 1
+  #goOn(): void {
+    if (this.#watchers === 0 || this.#isLooking) return
+    const inMs = this.#nextAt - this.#env.now()
+    if (inMs > 0) {
+      this.#timer = this.#env.setTimer(inMs, () => void this.#look(), true)
+      return
+    }
     this.#isFresh = false
-    if (this.#timer !== null) this.#env.clearTimer(this.#timer)
-    this.#timer = null
+    void this.#look()
   }
 
-  async #look(round: number): Promise<void> {
+  async #look(): Promise<void> {
     this.#timer = null
+    this.#isLooking = true
     const start = this.#env.now()
     this.#changes.start()
     let pauseMs = AFTER_FAILURE_MS
     try {
       const { found, isAll } = await this.#read()
-      if (round !== this.#round) return
       this.#answered()
       this.#limited = !isAll
       this.#seen = this.#changes.between(this.#seen, found, { isAll, now: this.#env.now() })
@@ -93,10 +101,11 @@ export class Observer {
       this.tell()
       pauseMs = Math.max(EVERY_MS, TIMES_AS_LONG * (this.#env.now() - start))
     } catch (error) {
-      if (round !== this.#round) return
       this.#failed(error)
     }
-    this.#timer = this.#env.setTimer(pauseMs, () => void this.#look(round), true)
+    this.#isLooking = false
+    this.#nextAt = this.#env.now() + pauseMs
+    this.#goOn()
   }
 
   async #read(): Promise<{ found: ReadonlyMap<string, Seen>; isAll: boolean }> {
@@ -132,7 +141,7 @@ export class Observer {
   }
 
   #failed(error: unknown): void {
-    const text = error instanceof LockError ? error.message : 'the store gave a wrong answer'
+    const text = error instanceof LockError ? publicMessage(error.message) : 'the store gave a wrong answer'
     if (this.#isUp) this.#feed.store({ ok: false, error: text })
     this.#isUp = false
   }

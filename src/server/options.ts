@@ -77,7 +77,8 @@ export function checkServerOptions(
   return {
     tokens,
     readOnly,
-    hosts: new Set((hosts as readonly string[]).map((host) => host.toLowerCase())),
+    // Browsers leave the usual port out.
+    hosts: new Set((hosts as readonly string[]).map((host) => host.toLowerCase().replace(/:(80|443)$/, ''))),
     audit,
     always: observe === 'always',
     stats,

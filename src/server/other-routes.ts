@@ -6,6 +6,7 @@ import { metricsText, METRICS_TYPE } from './metrics.ts'
 import type { ServerTerms } from './options.ts'
 import type { Parts, Visit } from './parts.ts'
 import { Problem } from './problem.ts'
+import { publicMessage } from './public-message.ts'
 import { noQuery } from './query.ts'
 import type { StatsJson } from './wire.ts'
 
@@ -21,7 +22,7 @@ export async function showStats(parts: Parts, { url, visitor }: Visit): Promise<
     stats: terms.stats ? await fleetStats(terms.stats, terms.env) : locks.stats(),
     fleet: terms.stats !== null,
     client: locks.identity,
-    store: { ok, latencyMs, error: error?.message ?? null },
+    store: { ok, latencyMs, error: error && publicMessage(error.message) },
     alerts: alertsOf(locks),
     server: {
       version,

@@ -3,9 +3,10 @@ import type { LockEvent, LockEvents } from '../events.ts'
 import type { Locks } from '../locks.ts'
 import type { Feed } from './feed.ts'
 import type { Observer } from './observer.ts'
+import { publicMessage } from './public-message.ts'
 import type { EventJson } from './wire.ts'
 
-/** A storm of them would push all else out of what can be resumed from. */
+/** Of one kind: a storm of them would push all else out of what can be resumed from. */
 const MOST_PER_SECOND = 20
 
 type Told = Pick<EventJson, 'key' | 'text'>
@@ -20,7 +21,7 @@ const DESCRIPTIONS: Descriptions = {
   }),
   'renewal-failed': ({ key, remainingMs, error }) => ({
     key,
-    text: `not renewed, ${whole(remainingMs)} ms left to try again: ${error.message}`,
+    text: `not renewed, ${whole(remainingMs)} ms left to try again: ${publicMessage(error.message)}`,
   }),
   evicted: ({ key, record: { grant, holder } }) => ({
     key,
@@ -32,18 +33,21 @@ const DESCRIPTIONS: Descriptions = {
     key: name,
     text: `term ${number} still runs ${whole(overdueMs)} ms after it was told to stop`,
   }),
-  error: ({ error }) => ({ key: error.key ?? null, text: error.message }),
-  alert: ({ key, message, state }) => ({ key, text: state === 'over' ? `over: ${message}` : message }),
+  error: ({ error }) => ({ key: error.key ?? null, text: publicMessage(error.message) }),
+  alert: ({ key, message }) => ({ key, text: message }),
 }
 
 /** Passes the events of this process on to the feed, until the result is called. */
 export function passOn(locks: Locks, env: Environment, feed: Feed, observer: Observer): () => void {
-  let [second, left] = [0, MOST_PER_SECOND]
+  let second = 0
+  const counts = new Map<LockEvent, number>()
   const tell = (name: LockEvent, told: () => Told): void => {
     const now = Math.floor(env.now() / 1000)
-    if (now !== second) [second, left] = [now, MOST_PER_SECOND]
-    left -= 1
-    if (left >= 0) feed.publish('event', { name, at: Date.now(), ...told() })
+    if (now !== second) counts.clear()
+    second = now
+    const count = (counts.get(name) ?? 0) + 1
+    counts.set(name, count)
+    if (count <= MOST_PER_SECOND) feed.publish('event', { name, at: Date.now(), ...told() })
   }
   const listen = (name: LockEvent): (() => void) => {
     const describe = DESCRIPTIONS[name] as (event: unknown) => Told

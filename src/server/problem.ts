@@ -1,4 +1,5 @@
 import { LockError } from '../errors.ts'
+import { isOfStore, publicMessage } from './public-message.ts'
 import type { ProblemJson } from './wire.ts'
 
 /** The server's own codes, next to those of LockError. */
@@ -57,9 +58,9 @@ export class Problem extends Error {
 export function asProblem(error: unknown, report: (error: unknown) => void): Problem {
   if (error instanceof Problem) return error
   const { code, message } = error instanceof LockError ? error : { code: null, message: '' }
-  // Never its cause: messages of drivers name hosts and users.
-  if (code === 'INVALID_LOCK_KEY' || code === 'INVALID_OPTION' || code === 'STORE_UNAVAILABLE')
-    return new Problem(code, message)
+  if (code === 'STORE_UNAVAILABLE' || (code === 'INVALID_OPTION' && isOfStore(message)))
+    return new Problem('STORE_UNAVAILABLE', publicMessage(message))
+  if (code === 'INVALID_LOCK_KEY' || code === 'INVALID_OPTION') return new Problem(code, message)
   if (code === 'CLOSED') return new Problem(code, 'the server is closing')
   report(error)
   return new Problem('INTERNAL', 'a mistake in the server; its log says more')

@@ -257,13 +257,13 @@ it('a pause longer than a third of the lease is ended by the server, and nothing
       },
       { lease: 3000, fence: false },
     )
-  const paused = [poolOn(url), disguised(poolOn(url))].map(pause)
-  for (const call of paused) {
-    await expect(call).rejects.toMatchObject({
+  const calls = [poolOn(url), disguised(poolOn(url))].map((pool) =>
+    expect(pause(pool)).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
       message: expect.stringMatching(/lost before COMMIT.*a third of the lease/),
-    })
-  }
+    }),
+  )
+  await Promise.all(calls)
   expect(await rows()).toEqual([])
 })
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { alertsOf, watchLocks } from '../../src/alerts/index.ts'
 import { checkLimits, LIMIT_OF } from '../../src/alerts/limits.ts'
 import { ALL_OFF, watched } from './support/alerts.ts'
-import { world } from './support/world.ts'
+import { track, world } from './support/world.ts'
 
 const SECRET = 'a secret of the webhook'
 
@@ -93,6 +93,47 @@ describe('a watcher', () => {
     await locks.close()
     expect(time.timers).toBe(0)
   })
+})
+
+it('held and waited too long are not told of elections, where it is meant', async () => {
+  const { time, locks, other, heard } = watched({ heldTooLong: '10s', waitedTooLong: '10s' })
+  locks.elect(
+    'lead',
+    ({ signal }) => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve())),
+  )
+  await time.advance(100)
+  const two = other()
+  two.elect(
+    'follow',
+    ({ signal }) => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve())),
+  )
+  await time.advance(100)
+  locks.elect('follow', async () => {})
+  await time.advance(120_000)
+  expect([locks.stats().held, locks.stats().waiting, heard()]).toEqual([1, 1, []])
+  await locks.acquire('k', { lease: '1h' })
+  await time.advance(20_000)
+  expect(heard()).toEqual(['held-too-long on k'])
+  await two.close()
+  await locks.close()
+})
+
+it('a webhook that hangs keeps no key from being given back when the client closes, and is waited for', async () => {
+  const { time, locks, other } = world()
+  const hang = (_: unknown, { signal }: RequestInit): Promise<Response> =>
+    new Promise((_resolve, reject) => signal!.addEventListener('abort', () => reject(new Error('cut'))))
+  vi.stubGlobal('fetch', vi.fn(hang))
+  const webhook = { url: 'http://127.0.0.1:1', secret: 'a secret of some length' }
+  watchLocks(locks, { on: { ...ALL_OFF, heldTooLong: '1s' }, every: '1s', webhook, environment: time })
+  await locks.acquire('k')
+  await time.advance(3000)
+  const closing = track(locks.close())
+  const next = track(other().acquire('k', { wait: '1m' }))
+  await time.advance(1000)
+  expect([next.settled, closing.settled]).toEqual([true, false])
+  await time.advance(5000)
+  expect(closing.settled).toBe(true)
+  vi.unstubAllGlobals()
 })
 
 it('docs/alerts.md has each limit with its kind and its default', () => {

@@ -168,4 +168,30 @@ describe('renewals failing, and lost', () => {
     expect(alerts.filter(({ kind }) => kind === 'renewals-failing' || kind === 'lost')).toEqual([])
     await locks.close()
   })
+
+  it('are not told of a renewal that failed once and then went well, however long the lease is', async () => {
+    for (const lease of ['102s', '9m'] as const) {
+      const { time, locks, store, heard } = watched({ renewalsFailing: '15s' })
+      await locks.acquire('k', { lease })
+      store.mood.renew = 'fail'
+      while (locks.stats().renewalFailures === 0) await time.advance(50)
+      store.mood.renew = 'work'
+      await time.advance(600_000)
+      expect([locks.stats().renewalFailures, heard()]).toEqual([1, []])
+      await locks.close()
+    }
+  })
+
+  it('are told of some that keep failing while others go well', async () => {
+    const { time, locks, store, heard } = watched({ renewalsFailing: '15s' })
+    await locks.acquire('k', { lease: '1m' })
+    await locks.acquire('other', { lease: '1s' })
+    store.mood.renew = 'work'
+    const { renew } = store
+    store.renew = (renewals) =>
+      renewals.some(({ key }) => key === 'k') ? Promise.reject(new Error('no')) : renew.call(store, renewals)
+    await time.advance(50_000)
+    expect(heard()).toEqual(['renewals-failing on'])
+    await locks.close()
+  })
 })

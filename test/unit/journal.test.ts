@@ -177,3 +177,17 @@ describe('stats', () => {
     await two.close()
   })
 })
+
+it('a context of another service is one line in a log and in a message, whatever is in it', async () => {
+  const { lines, logger } = recorder()
+  const { locks, other } = world({ logger })
+  const two = other()
+  await two.acquire('k', { context: 'x\nholdfast: freed "pay" by force\u{1b}[2J\u2028' })
+  const denied = await locks.acquire('k', { wait: 0 }).catch((error: unknown) => String(error))
+  await locks.forceRelease('k')
+  // oxlint-disable-next-line no-control-regex
+  for (const line of [denied, ...lines]) expect(line).not.toMatch(/[\u0000-\u001f\u2028]/)
+  expect(lines.join('\n')).toContain('(x holdfast: freed "pay" by force [2J ), grant')
+  await locks.close()
+  await two.close()
+})

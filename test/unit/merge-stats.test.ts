@@ -54,6 +54,18 @@ describe('mergeStats', () => {
     expect(pool).toBeNull()
   })
 
+  it('takes what has come as JSON from another process, also what was held for days', () => {
+    const stats = new Stats('a')
+    for (const ms of [1, 1, 1, 200_000_000]) {
+      stats.hold.record(ms)
+      stats.steps.acquire.answered(1_000_000, ms)
+    }
+    const alone = stats.snapshot(NOW)
+    const merged = mergeStats([JSON.parse(JSON.stringify(alone)) as typeof alone])
+    expect(merged.hold).toEqual(alone.hold)
+    expect(merged.steps.acquire).toEqual(alone.steps.acquire)
+  })
+
   it('of no client is all zero', () => {
     expect(mergeStats([])).toEqual(new Stats('').snapshot({ held: 0, waiting: 0, pool: null }))
   })

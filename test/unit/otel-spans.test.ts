@@ -130,7 +130,7 @@ describe('spans of a lock', () => {
     await ended
     expect(sdk.spans.length).toBeGreaterThan(2)
     const seen = sdk.spans.map(({ name, attributes, events, status }) => [name, attributes, events, status])
-    expect(JSON.stringify(seen)).not.toContain('471')
+    expect(JSON.stringify(seen)).not.toContain('customer')
     await locks.close()
   })
 
@@ -196,6 +196,24 @@ describe('a tracer that breaks', () => {
     expect(locks.stats()).toMatchObject({ granted: 1, released: 1, held: 0 })
     await locks.close()
     expect(errors.length).toBeGreaterThan(0)
+  })
+
+  it('at a loss breaks no process, and is told of', async () => {
+    const addEvent = (): never => {
+      throw new Error('broken')
+    }
+    const { time, locks } = stage({ tracerProvider: broken((span) => Object.assign(span, { addEvent })) })
+    const errors: unknown[] = []
+    locks.on('error', ({ error }) => errors.push((error.cause as Error | undefined)?.message))
+    const body = (signal: AbortSignal): Promise<void> =>
+      new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
+    const outcome = track(locks.using('k', { lease: '1s', renew: false }, ({ signal }) => body(signal)))
+    await time.advance(2000)
+    expect(outcome.error).toMatchObject({ code: 'LOCK_LOST' })
+    // Thrown by a listener of the signal it would come now, out of nowhere.
+    await new Promise((resolve) => void setImmediate(resolve))
+    expect(errors).toContain('broken')
+    await locks.close()
   })
 
   it('is not there at all with the global API and no SDK', async () => {

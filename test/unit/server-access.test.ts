@@ -31,6 +31,9 @@ describe('without a token', () => {
       from('::ffff:10.0.0.1'),
       { remoteAddr: { hostname: 'fe80::1' } },
       bun,
+      // As Hono has it too, next to bindings of the program's own.
+      { server: bun },
+      { server: from('10.0.0.1') },
     ])
       expect(await ask('/api/locks', { env })).toMatchObject({ status: 403 })
     for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'])
@@ -39,7 +42,14 @@ describe('without a token', () => {
 
   it('refuses what a proxy passes on, under whatever name', async () => {
     const { ask } = serverStage({ open: true })
-    for (const name of ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip'])
+    for (const name of [
+      'x-forwarded-for',
+      'X-Forwarded-Proto',
+      'forwarded',
+      'via',
+      'x-real-ip',
+      'True-Client-IP',
+    ])
       expect(
         await ask('/api/locks', { headers: { [name]: '10.0.0.1' }, env: from('127.0.0.1') }),
       ).toMatchObject({
@@ -132,7 +142,9 @@ describe('with a token', () => {
 
 describe('DNS rebinding and other pages', () => {
   it('is not served under a name that is not its own', async () => {
-    const { ask } = serverStage({ hosts: ['locks.example.com', 'other.example.com:8443'] })
+    const { ask } = serverStage({
+      hosts: ['locks.example.com', 'other.example.com:8443', 'tls.example.com:443'],
+    })
     const status = async (url: string, host?: string): Promise<number> =>
       (await ask('/api/locks', { url, headers: { origin: null, ...(host ? { host } : {}) } })).status
     expect(await status('http://evil.example')).toBe(403)
@@ -145,6 +157,8 @@ describe('DNS rebinding and other pages', () => {
     expect(await status('http://LOCKS.example.com:81')).toBe(200)
     expect(await status('http://other.example.com')).toBe(403)
     expect(await status('http://other.example.com:8443')).toBe(200)
+    // Through a proxy that speaks TLS: browsers leave its usual port out.
+    expect(await status('http://tls.example.com')).toBe(200)
     // A number cannot be rebound; without a token it is still none of ours.
     expect(await status('http://10.0.0.1:7373')).toBe(200)
     const open = serverStage({ open: true })
@@ -190,6 +204,19 @@ describe('DNS rebinding and other pages', () => {
     const { ask } = serverStage({ open: true })
     const headers = { origin: 'http://evil.example' }
     for (const path of READS) expect(await ask(path, { headers })).toMatchObject({ status: 403 })
+    // As an image: without an Origin, but browsers say where it comes from.
+    for (const site of ['cross-site', 'same-site'])
+      for (const path of READS)
+        expect(await ask(path, { headers: { origin: null, 'sec-fetch-site': site } })).toMatchObject({
+          status: 403,
+        })
+    for (const site of ['same-origin', 'none'])
+      expect(await ask('/api/locks', { headers: { origin: null, 'sec-fetch-site': site } })).toMatchObject({
+        status: 200,
+      })
+    expect(await ask('/', { headers: { origin: null, 'sec-fetch-site': 'cross-site' } })).toMatchObject({
+      status: 200,
+    })
     for (const method of ['GET', 'OPTIONS']) {
       const names = [...(await ask('/api/locks', { method, headers })).headers.keys()]
       expect(names.filter((name) => name.startsWith('access-control'))).toEqual([])

@@ -67,6 +67,33 @@ describe('stats --url', () => {
     expect([code, err.trim().split('\n').length]).toEqual([69, 1])
   })
 
+  it('shows nothing of a server that wants to draw on the terminal', async () => {
+    const { locks } = stage()
+    const { url, close } = await listenLocks(locks, { port: 0, token: TOKEN })
+    endings.push(close)
+    const { out } = await stats(['--json', '--url', url], TOKEN)
+    const good = JSON.parse(out) as Record<string, Record<string, unknown>>
+    for (const [part, name] of [
+      ['stats', 'held'],
+      ['stats', 'handedOff'],
+      ['stats', 'wait'],
+      ['stats', 'busiest'],
+      ['store', 'latencyMs'],
+      ['server', 'upMs'],
+    ] as const) {
+      const body = JSON.stringify({ ...good, [part]: { ...good[part], [name]: ['\u{1b}[2Jgone'] } })
+      const hostile = await stats(['--url', await answering(200, body)])
+      expect([name, hostile.code, hostile.out]).toEqual([name, 69, ''])
+    }
+    expect((await stats(['--url', await answering(200, JSON.stringify(good))])).code).toBe(0)
+  })
+
+  it('exits with 78 if the token cannot be one, and does not show it', async () => {
+    const { code, err } = await stats(['--url', 'http://127.0.0.1:1'], 'first-half\nsecond-half')
+    expect([code, err]).toEqual([78, expect.stringContaining('HOLDFAST_SERVER_TOKEN')])
+    expect(err).not.toMatch(/half/)
+  })
+
   it('exits with 69 if nobody answers, and with 64 if it is no address', async () => {
     expect(await stats(['--url', 'http://127.0.0.1:1'])).toMatchObject({ code: 69 })
     for (const url of ['127.0.0.1:7373', 'ftp://x', '']) expect((await stats(['--url', url])).code).toBe(64)

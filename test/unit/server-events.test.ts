@@ -130,6 +130,29 @@ describe('an event stream', () => {
     expect(time.timers).toBe(0)
   })
 
+  it('is looked at the store for no more often because readers come and go', async () => {
+    const { locks, store, time, stream } = serverStage()
+    for (let index = 0; index < 50; index += 1) {
+      const reader = await stream()
+      await time.advance(50)
+      await reader.leave()
+    }
+    expect(store.count('list')).toBeLessThanOrEqual(3)
+    // A look that hangs is not repeated by those who come meanwhile, and they get what it finds.
+    await time.advance(1000)
+    const looks = store.count('list')
+    store.mood.list = new Promise<void>((resolve) => void time.setTimer(300, resolve))
+    await locks.acquire('a')
+    for (let index = 0; index < 10; index += 1) await (await stream()).leave()
+    const last = await stream()
+    await time.advance(300)
+    expect(store.count('list')).toBe(looks + 1)
+    expect(dataOf(last.take(), 'locks')).toMatchObject([{ all: true, held: [{ key: 'a' }] }])
+    await last.leave()
+    await time.advance(60_000)
+    expect(store.count('list')).toBe(looks + 1)
+  })
+
   it('spends at most a tenth of the time on looking', async () => {
     const { store, time, stream } = serverStage()
     await stream()
@@ -180,7 +203,7 @@ describe('an event stream', () => {
     expect(dataOf(reader.take(), 'locks')).toMatchObject([{ all: true, held: [] }])
   })
 
-  it('passes on what this process reports, and no more than 20 of it in a second', async () => {
+  it('passes on what this process reports, and no more than 20 of a kind in a second', async () => {
     const { locks, other, time, stream } = serverStage()
     const two = other()
     await two.acquire('a', { lease: '1h' })
@@ -192,6 +215,13 @@ describe('an event stream', () => {
     const told = dataOf(reader.take(), 'event')
     expect(told).toHaveLength(20)
     expect(told[0]).toMatchObject({ name: 'timeout', key: 'a', text: 'given up after 0 ms; held by two two' })
+    // A storm of one kind leaves room for the others.
+    const alert = { kind: 'lost', incident: 'x', key: null, value: 1, limit: 1, lastedMs: 0 } as const
+    locks.alert({ ...alert, state: 'over', message: 'over after 3 s: 1 leases were lost' })
+    await time.settle()
+    expect(dataOf(reader.take(), 'event')).toMatchObject([
+      { name: 'alert', text: 'over after 3 s: 1 leases were lost' },
+    ])
   })
 
   it('sums a storm up', async () => {
