@@ -22,6 +22,7 @@ export class Instance {
   thinkingOf: string | null = null
   readonly #child: ChildProcess
   #onUsage: ((usage: Usage) => void) | null = null
+  #onPaused: ((code: string) => void) | null = null
 
   constructor(service: ServiceName, name: string, setup: Setup) {
     this.service = service
@@ -40,6 +41,7 @@ export class Instance {
       this.#child.on('message', (report: Report) => {
         if (report.is === 'thinking') this.thinkingOf = report.code
         if (report.is === 'usage') this.#onUsage?.(report.usage)
+        if (report.is === 'paused') this.#paused(report.code)
         if (report.is !== 'ready') return
         this.url = report.url
         resolve()
@@ -76,6 +78,14 @@ export class Instance {
     this.#child.kill('SIGSTOP')
   }
 
+  /** Resolves, when it stands still, to what it holds and has not written yet. */
+  pauseAsHolder(): Promise<string> {
+    return new Promise((resolve) => {
+      this.#onPaused = resolve
+      this.tell({ do: 'pause' })
+    })
+  }
+
   resume(): void {
     this.paused = false
     this.#child.kill('SIGCONT')
@@ -88,5 +98,10 @@ export class Instance {
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_LIMIT_MS)
     await this.ended
     clearTimeout(timer)
+  }
+
+  #paused(code: string): void {
+    this.paused = true
+    this.#onPaused?.(code)
   }
 }

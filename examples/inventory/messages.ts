@@ -4,6 +4,8 @@ import type { Keeping } from './stock-room.ts'
 /** From the parent to a service. */
 export type Word =
   | { readonly do: 'keep'; readonly keeping: Keeping }
+  /** Stand still at the next moment in which it holds a lock and writes nothing. */
+  | { readonly do: 'pause' }
   | { readonly do: 'report' }
   | { readonly do: 'stop' }
 
@@ -12,6 +14,8 @@ export type Report =
   | { readonly is: 'ready'; readonly url: string }
   /** It holds the lock of this commodity, and has not written yet; null: no more. */
   | { readonly is: 'thinking'; readonly code: string | null }
+  /** It holds the lock of this commodity, and stands still from now on. */
+  | { readonly is: 'paused'; readonly code: string }
   | { readonly is: 'usage'; readonly usage: Usage }
 
 export interface Usage {

@@ -19,12 +19,16 @@ const locks = createLocks(setup.locks, {
   wait: setup.wait as Duration,
   logger: null,
 })
+let thinkingOf: string | null = null
 const room = new StockRoom({
   service: name,
   locks,
   database,
   thinkMs: setup.thinkMs,
-  onThinking: (code) => tell({ is: 'thinking', code }),
+  onThinking: (code) => {
+    thinkingOf = code
+    tell({ is: 'thinking', code })
+  },
 })
 room.keeping = setup.keeping
 const app = name === 'storage' ? storageApp(room) : businessApp(room)
@@ -35,6 +39,7 @@ const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, (addr
 const obey = (word: Word): void => {
   if (word.do === 'keep') room.keeping = word.keeping
   if (word.do === 'stop') void stop()
+  if (word.do === 'pause') pause()
   if (word.do === 'report') {
     const { rss: rssBytes, heapUsed: heapBytes } = process.memoryUsage()
     tell({
@@ -43,6 +48,20 @@ const obey = (word: Word): void => {
     })
   }
 }
+/**
+ * By itself, for only it knows when: who is stopped in a transaction of SQLite keeps all others from the file, and there is
+ * no server that could end it.
+ */
+function pause(): void {
+  const code = thinkingOf
+  if (code === null || room.writing > 0) {
+    if (process.connected) setTimeout(pause, 1)
+    return
+  }
+  tell({ is: 'paused', code })
+  process.kill(process.pid, 'SIGSTOP')
+}
+
 process.on('message', obey)
 process.on('disconnect', () => void stop())
 // The parent hears Ctrl-C too, and says what is to be done.

@@ -33,6 +33,8 @@ export interface StockRoomOptions {
 /** All that either service does to the stock. */
 export class StockRoom {
   keeping: Keeping = 'locks'
+  /** Orders whose transaction is open. */
+  writing = 0
   readonly locks: Locks
   readonly #options: StockRoomOptions
 
@@ -80,7 +82,12 @@ export class StockRoom {
     if (before) return before
     const left = await this.#decide(sql, order)
     await this.#think(order)
-    return transaction((tx, tokens) => this.#write(tx, order, left, tokens))
+    this.writing += 1
+    try {
+      return await transaction((tx, tokens) => this.#write(tx, order, left, tokens))
+    } finally {
+      this.writing -= 1
+    }
   }
 
   async #inOne(sql: Sql, order: Order): Promise<readonly Sale[]> {

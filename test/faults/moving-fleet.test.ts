@@ -47,7 +47,6 @@ const toPostgres = {
   houses: async (): Promise<MoveAddress> => ({ from: redisHouse(), to: await postgresHouse() }),
 }
 const moves: readonly Move[] = [
-  { ...toMongo, ahead: 'from' },
   { ...toMongo, ahead: 'to' },
   { ...toPostgres, ahead: 'from' },
 ]

@@ -117,10 +117,13 @@ export class Shop {
 
   /** As a virtual machine that is moved, or a long garbage collection. */
   async pause(): Promise<void> {
-    const { tell } = this.#parts
-    const { holder, key } = await this.#holder()
+    const { tell, quit } = this.#parts
+    const { holder } = await this.#holder()
     const lostBefore = (await holder.usage())?.stats.lost ?? 0
-    holder.pause()
+    const limit = sleep(SEARCH_MS, null, { signal: quit, ref: false })
+    const code = await Promise.race([holder.pauseAsHolder(), limit])
+    if (code === null) throw new Error(`${holder.name} holds nothing`)
+    const key = `stock:${code}`
     tell(`${holder.name} was paused with SIGSTOP while it held ${key}, for longer than its lease`)
     try {
       await this.#passedOn(key, holder)
