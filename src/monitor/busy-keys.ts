@@ -8,11 +8,11 @@ export const MAX_SHOWN = 20
 /** So many requests are counted one by one, … */
 const EXACT = 10_000
 /** … and of those after that about one in so many, for all of them. */
-const SAMPLE = 8
+const SAMPLE = 16
 
 /**
  * One of the keys that were asked for most. Exact for the first 10,000 requests of a client on at most 256 keys; after
- * that, one request in about eight counts for eight.
+ * that, one request in about sixteen counts for sixteen.
  */
 export interface BusyKey {
   readonly key: string

@@ -82,7 +82,7 @@ describe('the busiest keys', () => {
     for (const key of ['heavy 0', 'heavy 1', 'heavy 2']) {
       const count = exact.get(key) ?? 0
       const { requests = 0, overcount = 0 } = shown.get(key) ?? {}
-      expect(Math.abs(requests - count)).toBeLessThan(overcount + 5 * Math.sqrt(8 * count))
+      expect(Math.abs(requests - count)).toBeLessThan(overcount + 5 * Math.sqrt(16 * count))
       expect(overcount).toBeLessThan(200_000 / 256)
     }
   })
