@@ -5,6 +5,12 @@ import type { Terms } from './session.ts'
 /** Goes as soon as the transaction does, whatever ended it: also a statement that commits by the way, as DDL does. */
 export const MARK = 'holdfast_inside'
 
+/** First of several statements that begin a transaction, which would commit one that is open. */
+export const REFUSE_INSIDE: string =
+  "if @@in_transaction then signal sqlstate '45000' set mysql_errno = 31313, message_text = 'a transaction is open'; end if"
+/** Free for programs, as all from 30000 on that no server uses. */
+const INSIDE = 31_313
+
 /** How the server of a connection is told to end a transaction whose process is frozen or out of reach. */
 export interface Limits {
   /** Remembers what the user has set, and sets what is shorter. */
@@ -15,6 +21,8 @@ export interface Limits {
 /** What is known of a server. */
 export interface Server {
   readonly mariadb: boolean
+  /** Whether it takes several statements as one, which MySQL does not. Nor does MariaDB in its mode for Oracle. */
+  readonly compound: boolean
   /** Whether it rolls back all of a transaction, and not only the statement, that has waited for a row for too long. */
   readonly undoesAll: boolean
 }
@@ -25,9 +33,11 @@ const servers = new WeakMap<object, Server>()
 export async function serverOf(client: object, session: MysqlSession): Promise<Server> {
   const known = servers.get(client)
   if (known) return known
-  const { rows } = await session.query('select version(), @@innodb_rollback_on_timeout + 0')
-  const [version, undoesAll] = (rows[0] ?? []).map(textOf)
-  const server = { mariadb: dialectOf(version ?? '').mariadb, undoesAll: undoesAll === '1' }
+  const { rows } = await session.query('select version(), @@innodb_rollback_on_timeout + 0, @@sql_mode')
+  const [version, undoesAll, mode] = (rows[0] ?? []).map(textOf)
+  const { mariadb } = dialectOf(version ?? '')
+  const compound = mariadb && !/ORACLE/.test(mode ?? '')
+  const server = { mariadb, compound, undoesAll: undoesAll === '1' }
   servers.set(client, server)
   return server
 }
@@ -88,6 +98,11 @@ export function isLoss(error: unknown): error is Error {
 export function isUndone(error: unknown, { undoesAll }: Server): boolean {
   const number = numberOf(error)
   return number === 1213 || (undoesAll && number === 1205)
+}
+
+/** Whether a transaction was open already. */
+export function isInside(error: unknown): boolean {
+  return numberOf(error) === INSIDE
 }
 
 /** Whether the mark was gone. */

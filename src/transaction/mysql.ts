@@ -7,6 +7,7 @@ import { endedInside } from './control.ts'
 import { TimedOut, within } from './limit.ts'
 import { Loss } from './loss.ts'
 import {
+  isInside,
   isLoss,
   isRefusal,
   isUndone,
@@ -14,6 +15,7 @@ import {
   type Limits,
   limitsOn,
   MARK,
+  REFUSE_INSIDE,
   type Server,
   serverOf,
 } from './mysql-server.ts'
@@ -117,22 +119,11 @@ class MysqlTransaction implements Session {
     if (this.#gate.misused) throw this.#gate.misused
     if (this.#undone) throw this.#undone
     this.#failIfLost()
-    const what = 'no answer came'
     try {
-      await within(
-        lease.env,
-        { ms: lease.remainingMs, what },
-        this.#session.query(`release savepoint ${MARK}`),
-      )
+      const limit = { ms: lease.remainingMs, what: 'no answer came' }
+      await within(lease.env, limit, this.#together([`release savepoint ${MARK}`, 'commit']))
     } catch (error) {
       if (isUnmarked(error)) throw endedInside(key, error)
-      // COMMIT was not sent: whatever it was, nothing will be stored.
-      this.#loss.found(error)
-      this.#failIfLost()
-    }
-    try {
-      await within(lease.env, { ms: lease.remainingMs, what }, this.#session.query('commit'))
-    } catch (error) {
       const refused = isRefusal(error)
       if (!refused) this.#leave(true)
       throw refused ? error : unknownOutcome(key, error)
@@ -156,16 +147,27 @@ class MysqlTransaction implements Session {
   /** False if a transaction is open already. BEGIN would commit it. */
   async #begin(from: object): Promise<boolean> {
     const session = this.#session
-    if ((await session.status()).inTransaction) return false
+    const { isolation } = this.#terms
     this.#server = await serverOf(from, session)
     const limits = limitsOn(this.#server, this.#terms)
-    await session.query(limits.set)
+    const level = isolation === null ? [] : [`set transaction isolation level ${isolation}`]
+    const steps = [limits.set, ...level, 'start transaction', `savepoint ${MARK}`]
+    if (!this.#server.compound && (await session.status()).inTransaction) return false
+    try {
+      await this.#together(this.#server.compound ? [REFUSE_INSIDE, ...steps] : steps)
+    } catch (error) {
+      if (isInside(error)) return false
+      this.#limits = limits
+      throw error
+    }
     this.#limits = limits
-    const { isolation } = this.#terms
-    if (isolation !== null) await session.query(`set transaction isolation level ${isolation}`)
-    await session.query('start transaction')
-    await session.query(`savepoint ${MARK}`)
     return true
+  }
+
+  /** In one round trip where the server can. If one of them fails, those behind it are not carried out. */
+  async #together(statements: readonly string[]): Promise<void> {
+    if (this.#server?.compound) await this.#session.query(`begin not atomic ${statements.join('; ')}; end`)
+    else for (const statement of statements) await this.#session.query(statement)
   }
 
   #failIfLost(): void {

@@ -4,7 +4,7 @@ import { mysqlStore } from '../../src/stores/mysql/index.ts'
 import { freshMariadbDatabase } from '../servers/shared-mariadb.ts'
 import { acquire, askFor, grantOf } from '../support/asks.ts'
 import { disguised } from '../support/mysql-client.ts'
-import { atEnd, failureOf, mariadbPoolOn, observe, poolOn, storeOn } from '../support/mysql-stage.ts'
+import { atEnd, failureOf, locksOn, mariadbPoolOn, observe, poolOn, storeOn } from '../support/mysql-stage.ts'
 
 const url = await freshMariadbDatabase()
 const look = observe(url)
@@ -173,4 +173,19 @@ describe('every client that mysql2 and mariadb have', () => {
       )
     }
   })
+})
+
+it('the statistics tell of the connections of mariadb, and of no others', async () => {
+  const pool = mariadbPoolOn(url, { connectionLimit: 1 })
+  const locks = locksOn(storeOn(pool))
+  await locks.using('pool', () => undefined)
+  expect(locks.stats().pool).toEqual({ open: 1, idle: 1, waiting: 0 })
+  const own = await pool.getConnection()
+  const call = locks.acquire('pool')
+  await expect.poll(() => locks.stats().pool).toEqual({ open: 1, idle: 0, waiting: 1 })
+  await own.release()
+  expect((await call).held).toBe(true)
+  const other = locksOn(storeOn(poolOn(url)))
+  await other.using('pool of mysql2', () => undefined)
+  expect(other.stats().pool).toBeNull()
 })

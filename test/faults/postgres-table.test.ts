@@ -5,7 +5,7 @@ import { createScript } from '../../src/stores/postgres/schema.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { everyClient } from '../support/postgres-drivers.ts'
 import { askFor, grantOf } from '../support/asks.ts'
-import { failureOf, locksOn, observe, storeOn, until } from '../support/postgres-stage.ts'
+import { failureOf, locksOn, observe, poolOn, storeOn, until } from '../support/postgres-stage.ts'
 
 const url = await freshDatabase()
 const query = observe(url)
@@ -134,4 +134,21 @@ describe.each(['serializable', 'repeatable read'])('a database whose default is 
     )
     expect(all.map((locks) => locks.stats().storeFailures)).toEqual([0, 0, 0])
   })
+})
+
+it('the statistics tell of the connections of a pool of pg, of one that a URL opened too, and of no others', async () => {
+  const pool = poolOn(url, { max: 1 })
+  const locks = locksOn(storeOn(pool, { listen: false }))
+  await locks.using('pool', () => undefined)
+  expect(locks.stats().pool).toEqual({ open: 1, idle: 1, waiting: 0 })
+  const own = await pool.connect()
+  const call = locks.acquire('pool')
+  await expect.poll(() => locks.stats().pool).toEqual({ open: 1, idle: 0, waiting: 1 })
+  own.release()
+  expect((await call).held).toBe(true)
+
+  const byUrl = locksOn(storeOn(url))
+  expect(byUrl.stats().pool).toBeNull()
+  await byUrl.using('pool of a URL', () => undefined)
+  expect(byUrl.stats().pool?.open).toBeGreaterThan(0)
 })

@@ -1,3 +1,5 @@
+import type { Pool } from '../../store.ts'
+
 /**
  * Below core's limit of 3 s for a call, so that the caller learns what was in the way: a server that does not
  * answer, or a pool without a free connection.
@@ -18,6 +20,8 @@ export interface Database {
   read(sql: string): Promise<readonly string[]>
   /** Committed when it resolves. */
   change(step: Change): Promise<readonly string[]>
+  /** Null, or absent, where the driver does not tell. */
+  pool?(): Pool | null
   /** Ends what was opened here. */
   close(): Promise<void>
 }

@@ -1,6 +1,7 @@
 import { within } from '../../databases/limit.ts'
 import type { MysqlConnection, MysqlPool } from '../../databases/mysql.ts'
 import { MysqlSession, type SessionStatus, textOf } from '../../databases/mysql-session.ts'
+import type { Pool } from '../../store.ts'
 import { type Change, type Database, LIMIT_MS } from './database.ts'
 import { insideTransaction, isLost, TimedOut } from './failures.ts'
 
@@ -34,6 +35,10 @@ export class LendingDatabase implements Database {
       if (read !== null) return { rows: textsIn((await session.query(read)).rows), status }
       return withStatus(textsIn(rows))
     })
+  }
+
+  pool(): Pool | null {
+    return this.#lender.count?.() ?? null
   }
 
   close(): Promise<void> {
@@ -119,6 +124,8 @@ interface Lender {
   giveBack(session: MysqlSession, broken: boolean): void
   /** Why `take` does not come to an end. */
   usedUp(): string
+  /** Its connections; absent where there is but one. */
+  count?(): Pool | null
   end(): Promise<void>
 }
 
@@ -131,8 +138,21 @@ export function poolLender(pool: MysqlPool, end: () => Promise<void> = async () 
     usedUp: () =>
       `no connection of the pool came free within ${LIMIT_MS} ms: the server does not answer, or your own ` +
       'transactions use all of them; make the pool larger, or give the store a pool of its own',
+    count: () => countOf(pool as Partial<CountingPool>),
     end,
   }
+}
+
+/** As `mariadb` has it; `mysql2` does not tell. */
+interface CountingPool {
+  totalConnections(): number
+  idleConnections(): number
+  taskQueueSize(): number
+}
+
+function countOf(pool: Partial<CountingPool>): Pool | null {
+  const [open, idle, waiting] = [pool.totalConnections?.(), pool.idleConnections?.(), pool.taskQueueSize?.()]
+  return open === undefined || idle === undefined || waiting === undefined ? null : { open, idle, waiting }
 }
 
 /** One connection, used by nobody else. Its steps come one after the other. Once it is lost, it stays lost. */

@@ -1,5 +1,6 @@
 import type { MysqlPool } from '../../databases/mysql.ts'
 import { LockError } from '../../errors.ts'
+import type { Pool } from '../../store.ts'
 import { type Change, type Database, LIMIT_MS } from './database.ts'
 import { closedError } from './failures.ts'
 import { LendingDatabase, poolLender } from './lending.ts'
@@ -15,6 +16,7 @@ interface OwnPool extends MysqlPool {
 export class OwnDatabase implements Database {
   readonly #url: string
   #opened: Promise<Database> | undefined
+  #ready: Database | undefined
   #closed = false
 
   constructor(url: string) {
@@ -29,6 +31,10 @@ export class OwnDatabase implements Database {
     return (await this.#database()).change(step)
   }
 
+  pool(): Pool | null {
+    return this.#ready?.pool?.() ?? null
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     await (await this.#opened?.catch(() => undefined))?.close()
@@ -40,7 +46,10 @@ export class OwnDatabase implements Database {
     const opening = open(this.#url)
     this.#opened = opening
     // A driver that is missing now may be there the next time.
-    opening.catch(() => (this.#opened = undefined))
+    opening.then(
+      (database) => (this.#ready = database),
+      () => (this.#opened = undefined),
+    )
     return opening
   }
 }

@@ -8,6 +8,7 @@ import type {
   ListQuery,
   LockPage,
   LockRecord,
+  Pool,
   ReleaseAnswer,
   Renewal,
   RenewalAnswer,
@@ -119,6 +120,10 @@ export class MysqlStore implements Store {
   watch(onFreed: (key: string) => void): Watch {
     if (this.#closed) throw closedError()
     return this.#push.watch(onFreed)
+  }
+
+  pool(): Pool | null {
+    return this.#settings.database.pool?.() ?? null
   }
 
   async close(): Promise<void> {
