@@ -7,7 +7,7 @@ const globalSetup = './test/servers/shared.setup.ts'
 const projects = [
   { name: 'unit', testTimeout: 5_000, maxWorkers: 2 },
   // Real files, real processes, real time: too slow to run after every change. They mostly wait.
-  { name: 'faults', testTimeout: 60_000, maxWorkers: 4, globalSetup },
+  { name: 'faults', testTimeout: 60_000, maxWorkers: 5, globalSetup },
   // Starts processes of its own and measures leases in real time; leases are long enough for some at once.
   { name: 'conformance', testTimeout: 60_000, maxWorkers: 3, globalSetup },
   { name: 'simulation', testTimeout: 120_000, maxWorkers: 2 },

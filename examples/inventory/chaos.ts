@@ -33,7 +33,7 @@ export class Chaos {
   async #run(): Promise<void> {
     while (!this.#end.signal.aborted) {
       await sleep(500 + Math.random() * 1500, undefined, { signal: this.#end.signal }).catch(() => undefined)
-      const victim = pick(this.#fleet.serving.filter(({ paused }) => !paused))
+      const victim = pick(this.#fleet.healthy)
       if (!victim || this.#end.signal.aborted) continue
       await (Math.random() < 0.5 ? this.kill(victim) : this.pause(victim))
     }

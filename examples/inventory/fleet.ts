@@ -25,6 +25,11 @@ export class Fleet {
     return this.instances.filter(({ alive, url }) => alive && url !== null)
   }
 
+  /** Where a load balancer that asks for health would send requests: else all clients would soon wait for one that stands still. */
+  get healthy(): readonly Instance[] {
+    return this.serving.filter(({ paused }) => !paused)
+  }
+
   async start(ofEach: number): Promise<void> {
     const started = SERVICES.flatMap((service) => Array.from({ length: ofEach }, () => this.add(service)))
     await Promise.all(started.map(({ ready }) => ready))

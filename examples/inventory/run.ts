@@ -52,7 +52,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     await stockUp(database, codes, 1_000_000)
     await fleet.start(options.instances)
     const traffic = new Traffic({
-      instances: () => fleet.serving,
+      instances: () => fleet.healthy,
       codes,
       concurrency: options.concurrency,
       restMs: 0,

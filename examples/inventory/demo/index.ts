@@ -50,7 +50,7 @@ const database = await openDatabase(setup.stock)
 const locks = createLocks(setup.locks, { service: 'visitor', logger: null })
 const fleet = new Fleet(setup)
 const traffic = new Traffic({
-  instances: () => fleet.serving,
+  instances: () => fleet.healthy,
   codes: CODES,
   concurrency: 8,
   restMs: 200,
