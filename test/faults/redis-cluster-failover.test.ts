@@ -17,7 +17,7 @@ import {
   Told,
   Tokens,
 } from '../support/redis-sets.ts'
-import { atEnd, atLast, locksOn, until } from '../support/stage.ts'
+import { atEnd, atLast, heldOn, locksOn, until } from '../support/stage.ts'
 
 /** For so long nobody even misses a master, so that shorter leases cannot outlast its fail-over. */
 const MISSED_MS = 4000
@@ -209,7 +209,7 @@ it('G7 with `replicas: 1`, a fail-over forgets nothing that was granted', async 
       expect([name, mine.filter(({ held }) => !held)]).toEqual([name, []])
       return results.every(({ status }) => status === 'fulfilled')
     })
-    const { locks: records } = await locks.list({ limit: 100 })
+    const records = await heldOn(locks)
     const known = new Map(records.map(({ key, grant }) => [key, BigInt(grant) << 10n]))
     expect([name, known]).toEqual([name, new Map(mine.map(({ key, token }) => [key, token]))])
   }

@@ -8,7 +8,7 @@ import { drivers as ioredisDrivers } from '../support/ioredis-drivers.ts'
 import { drivers as nodeRedisDrivers } from '../support/node-redis-drivers.ts'
 import { clusterClients, LEAST_CLUSTER_RIGHTS, Told } from '../support/redis-sets.ts'
 import { everyClient } from '../support/redis-stage.ts'
-import { atEnd, atLast, failureOf, locksOn, until } from '../support/stage.ts'
+import { atEnd, atLast, failureOf, heldOn, locksOn, until } from '../support/stage.ts'
 
 const cluster = await startRedisCluster()
 atLast(() => cluster.stop())
@@ -103,8 +103,7 @@ describe.each(clusterClients(cluster))('a store on a cluster, with $name', ({ na
     // What does not count is not left behind either.
     const good = others.filter((one) => one !== master).length
     await until('the grants to be undone', async () => {
-      const { locks: records } = await locks.list({ prefix: 'another', limit: 1000 })
-      return records.length === good
+      return (await heldOn(locks, 'another')).length === good
     })
   })
 })

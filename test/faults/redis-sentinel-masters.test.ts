@@ -3,7 +3,7 @@ import type { Locks } from '../../src/locks.ts'
 import { redisStore, type RedisStoreOptions } from '../../src/stores/redis/index.ts'
 import type { RedisServer } from '../servers/redis.ts'
 import { startSentinel } from '../servers/redis-sentinel.ts'
-import { atEnd, atLast, failureOf, locksOn, until } from '../support/stage.ts'
+import { atEnd, atLast, failureOf, heldOn, locksOn, until } from '../support/stage.ts'
 import { replicated, sentinelClients, Told, Tokens } from '../support/redis-sets.ts'
 
 const set = await startSentinel()
@@ -129,7 +129,7 @@ it('G7 with `replicas: 1`, a fail-over forgets nothing that was granted, whichev
   expect(await set.master()).not.toBe(late)
   for (const [index, { name, locks }] of all.entries()) {
     const mine = leases.slice(index * keys.length, (index + 1) * keys.length)
-    const { locks: records } = await locks.list({ prefix: 'key ', limit: 100 })
+    const records = await heldOn(locks, 'key ')
     const known = new Map(records.map(({ key, grant }) => [key, BigInt(grant) << 10n]))
     expect([name, known]).toEqual([name, new Map(mine.map(({ key, token }) => [key, token]))])
     expect([name, mine.filter(({ held }) => !held)]).toEqual([name, []])

@@ -12,6 +12,7 @@ import {
   storeOn,
   until,
 } from '../support/redis-stage.ts'
+import { heldOn } from '../support/stage.ts'
 
 const server = await startRedis()
 atLast(() => server.stop())
@@ -43,7 +44,7 @@ describe.each(everyClient)('$name: a server', (client) => {
     await server.command('script', 'flush')
     await Promise.all(Array.from({ length: 20 }, (_, i) => locks.acquire(`${key} ${i}`)))
     await server.command('script', 'flush')
-    expect((await locks.list({ prefix: `${key} ` })).locks).toHaveLength(20)
+    expect(await heldOn(locks, `${key} `)).toHaveLength(20)
     await server.command('script', 'flush')
     expect(await lease.release()).toBe(true)
     expect((await turn).token).toBeGreaterThan(lease.token)

@@ -1,7 +1,7 @@
 import { afterAll, afterEach } from 'vitest'
 import { createLocks, type Locks } from '../../src/locks.ts'
 import type { LocksOptions } from '../../src/options.ts'
-import type { Store } from '../../src/store.ts'
+import type { LockPage, LockRecord, Store } from '../../src/store.ts'
 import { tcpProxy, type TcpProxy } from '../servers/tcp-proxy.ts'
 
 const endings: (() => unknown)[] = []
@@ -32,6 +32,18 @@ export function locksOn(store: Store, options: LocksOptions = {}): Locks {
   const locks = createLocks(store, { logger: null, ...options })
   atEnd(() => locks.close())
   return locks
+}
+
+/** All that is held, page by page: one may be short, and is if the server was slow. */
+export async function heldOn(locks: Locks, prefix = ''): Promise<LockRecord[]> {
+  const records: LockRecord[] = []
+  let after: string | null | undefined
+  while (after !== null) {
+    const page: LockPage = await locks.list({ prefix, limit: 1000, after })
+    records.push(...page.locks)
+    after = page.next
+  }
+  return records
 }
 
 /** The network before a server, gone after the test. */
