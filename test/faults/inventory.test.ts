@@ -19,7 +19,7 @@ const fleet = new Fleet({
   keeping: 'locks',
   thinkMs: 0,
   lease: '10s',
-  wait: '300ms',
+  wait: '1s',
 })
 let database: Database
 let other: Locks
