@@ -41,6 +41,23 @@ export async function readBooks(database: Database): Promise<readonly Account[]>
   })
 }
 
+export interface Totals {
+  readonly stock: number
+  readonly sold: number
+  /** What stock and sold together must be. */
+  readonly due: number
+}
+
+export function totalsOf(accounts: readonly Account[]): Totals {
+  const sum = (of: (account: Account) => number): number =>
+    accounts.reduce((total, account) => total + of(account), 0)
+  return {
+    stock: sum(({ stock }) => stock),
+    sold: sum(({ sold }) => sold),
+    due: sum(({ start, adjusted }) => start + adjusted),
+  }
+}
+
 /** Every order has its line in the outbox, and no line is without an order. */
 export async function countUnmatched(database: Database): Promise<number> {
   const [row] = await database.sql(`

@@ -1,3 +1,5 @@
+import type { LockStats } from '../../src/index.ts'
+import { totalsOf } from './books.ts'
 import type { Outcome } from './run.ts'
 
 /** Sold and never taken from the shelf, of all commodities together. */
@@ -22,7 +24,7 @@ export function line(outcome: Outcome): string {
     `${orders(outcome)} orders`.padStart(13),
     `${(orders(outcome) / seconds).toFixed(0)}/s`.padStart(7),
     `p95 ${ms(percentile(tally.latencies, 0.95))}`.padStart(12),
-    `${between(outcome)} conflicts`.padStart(16),
+    `${conflictsBetween(stats)} conflicts`.padStart(16),
     `${stats.lost} lost`.padStart(8),
     `${oversold(outcome)} oversold`.padStart(13),
   ]
@@ -37,17 +39,13 @@ export function summary(outcome: Outcome): string[] {
   const statuses = [...tally.byStatus]
     .sort(([a], [b]) => a - b)
     .map(([status, count]) => `${status}: ${count}`)
-  const [stock, sold, start] = [
-    accounts.reduce((sum, { stock }) => sum + stock, 0),
-    accounts.reduce((sum, { sold }) => sum + sold, 0),
-    accounts.reduce((sum, { start, adjusted }) => sum + start + adjusted, 0),
-  ]
+  const { stock, sold, due } = totalsOf(accounts)
   return [
     `orders       ${orders(outcome)} in ${outcome.seconds.toFixed(1)} s, ${(orders(outcome) / outcome.seconds).toFixed(0)} per second`,
     `success      ${percent(orders(outcome), all)} of ${all} requests (${statuses.join(', ')}, unanswered: ${tally.unanswered})`,
     `latency      p50 ${ms(percentile(tally.latencies, 0.5))}, p95 ${ms(percentile(tally.latencies, 0.95))}, p99 ${ms(percentile(tally.latencies, 0.99))}`,
     `services     business ${percent(business, business + storage)}, storage ${percent(storage, business + storage)}`,
-    `waits        p50 ${ms(stats.wait.p50)}, p95 ${ms(stats.wait.p95)}, p99 ${ms(stats.wait.p99)}; ${between(outcome)} conflicts between the services`,
+    `waits        p50 ${ms(stats.wait.p50)}, p95 ${ms(stats.wait.p95)}, p99 ${ms(stats.wait.p99)}; ${conflictsBetween(stats)} conflicts between the services`,
     `leases       ${stats.granted - stats.reentered} granted, ${stats.takenOver} taken over, ${stats.lost} lost, ${stats.timedOut} timed out`,
     `resources    ${mib(memory.rssBytes)} in all processes, ${outcome.connections} connections to the stock`,
     ...(misfortunes.killed + misfortunes.paused > 0
@@ -55,7 +53,7 @@ export function summary(outcome: Outcome): string[] {
           `misfortunes  ${misfortunes.killed} killed, ${misfortunes.paused} paused for longer than their lease`,
         ]
       : []),
-    `books        stock ${stock} + sold ${sold} = ${stock + sold}, of ${start}: ${verdict(outcome)}`,
+    `books        stock ${stock} + sold ${sold} = ${stock + sold}, of ${due}: ${verdict(outcome)}`,
   ]
 }
 
@@ -65,8 +63,9 @@ function verdict(outcome: Outcome): string {
   return `WRONG, ${oversold(outcome)} oversold${unmatched > 0 ? `, ${unmatched} orders and outbox lines without the other` : ''}`
 }
 
-function between({ stats }: Outcome): number {
-  return stats.conflicts.reduce((sum, { waiter, holder, count }) => sum + (waiter === holder ? 0 : count), 0)
+/** Of those of one service with the other. */
+export function conflictsBetween({ conflicts }: LockStats): number {
+  return conflicts.reduce((sum, { waiter, holder, count }) => sum + (waiter === holder ? 0 : count), 0)
 }
 
 export function percentile(values: readonly number[], q: number): number {

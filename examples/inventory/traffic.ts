@@ -1,3 +1,4 @@
+import { setTimeout as rest } from 'node:timers/promises'
 import type { Instance } from './instance.ts'
 import type { ServiceName } from './messages.ts'
 
@@ -107,8 +108,4 @@ export class Traffic {
       if (place < SAMPLES) latencies[place] = tookMs
     }
   }
-}
-
-function rest(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

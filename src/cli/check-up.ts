@@ -5,7 +5,8 @@ import { fine, type Tell } from './finding.ts'
 import { ownPrefix, PROBE_LEASE, timePairs } from './probe.ts'
 import { checkPush } from './push-check.ts'
 import { milliseconds, period } from './text.ts'
-import { driversOf, version } from './version.ts'
+import { version } from '../version.ts'
+import { driversOf } from './drivers.ts'
 
 const PAIRS = 50
 const PAIRS_MS = 3000

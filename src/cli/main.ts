@@ -14,7 +14,7 @@ import { runCommand } from './run.ts'
 import { schemaCommand } from './schema.ts'
 import { serveCommand } from './serve.ts'
 import { statsCommand } from './stats.ts'
-import { version } from './version.ts'
+import { version } from '../version.ts'
 
 const COMMANDS: readonly Command[] = [
   runCommand,

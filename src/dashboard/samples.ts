@@ -1,4 +1,5 @@
 import type { HistogramSnapshot } from '../monitor/histogram.ts'
+import { percentiles } from '../monitor/percentiles.ts'
 
 /** One look at a histogram. `null` as a bound is what JSON makes of the last one, which has none. */
 export interface Times {
@@ -22,15 +23,7 @@ export function between(before: Times | null, after: Times): Quantiles | null {
   const buckets = after.buckets.map(({ leMs, count }) => ({ leMs, count: count - (old.get(leMs) ?? 0) }))
   const count = buckets.reduce((sum, bucket) => sum + bucket.count, 0)
   if (count <= 0) return null
-  const at = (q: number): number => {
-    let left = q * count
-    for (const bucket of buckets) {
-      left -= bucket.count
-      if (bucket.count > 0 && left <= 0) return Math.min(bucket.leMs ?? Infinity, after.maxMs)
-    }
-    return after.maxMs
-  }
-  return { count, p50: at(0.5), p95: at(0.95), p99: at(0.99) }
+  return { count, ...percentiles(buckets, ({ leMs }) => leMs ?? Infinity, after.maxMs) }
 }
 
 /** One look every two seconds. */

@@ -1,3 +1,5 @@
+import { percentiles } from './percentiles.ts'
+
 /** Upper bounds in milliseconds, about ×2 apart, from a hand-off in memory to a day. */
 export const BOUNDS: readonly number[] = [
   0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5,
@@ -50,18 +52,11 @@ export class Histogram {
       count += inBucket
       buckets.push({ leMs: BOUNDS[i] ?? Infinity, count: inBucket })
     }
-    const upTo = (part: number): number => {
-      let left = part * count
-      for (const bucket of buckets) if ((left -= bucket.count) <= 0) return Math.min(bucket.leMs, maxMs)
-      return 0
-    }
     return {
       count,
       sumMs: this.#numbers[SUM]!,
       maxMs,
-      p50: upTo(0.5),
-      p95: upTo(0.95),
-      p99: upTo(0.99),
+      ...percentiles(buckets, ({ leMs }) => leMs, maxMs),
       buckets,
     }
   }

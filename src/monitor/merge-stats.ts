@@ -1,9 +1,9 @@
 import type { Pool } from '../store.ts'
-import type { BusyKey } from './busy-keys.ts'
+import { type BusyKey, MAX_SHOWN } from './busy-keys.ts'
 import type { Conflict } from './conflicts.ts'
 import type { HistogramSnapshot } from './histogram.ts'
 import type { SizesSnapshot } from './sizes.ts'
-import { quantile } from './quantile.ts'
+import { percentiles } from './percentiles.ts'
 import { type Counters, type LockStats, Stats } from './stats.ts'
 import type { StepStats } from './steps.ts'
 
@@ -49,9 +49,7 @@ function mergeTimes(all: readonly HistogramSnapshot[]): HistogramSnapshot {
     count,
     sumMs: sum(all, ({ sumMs }) => sumMs),
     maxMs,
-    p50: quantile(buckets, 0.5, maxMs),
-    p95: quantile(buckets, 0.95, maxMs),
-    p99: quantile(buckets, 0.99, maxMs),
+    ...percentiles(buckets, ({ le }) => le, maxMs),
     buckets: buckets.map(({ le, count }) => ({ leMs: le, count })),
   }
 }
@@ -63,9 +61,7 @@ function mergeSizes(all: readonly SizesSnapshot[]): SizesSnapshot {
     count: sum(all, ({ count }) => count),
     sum: sum(all, (each) => each.sum),
     max,
-    p50: quantile(buckets, 0.5, max),
-    p95: quantile(buckets, 0.95, max),
-    p99: quantile(buckets, 0.99, max),
+    ...percentiles(buckets, ({ le }) => le, max),
     buckets,
   }
 }
@@ -84,9 +80,6 @@ function mergeBuckets(all: readonly Bucket[]): Bucket[] {
   }
   return Array.from(counts, ([le, count]) => ({ le, count })).sort((a, b) => a.le - b.le)
 }
-
-/** As many as one client shows. */
-const MAX_SHOWN = 20
 
 /** A key that one client did not show may have been asked for there as well: these are at least as busy as told. */
 function mergeBusiest(all: readonly BusyKey[]): BusyKey[] {

@@ -1,4 +1,4 @@
-import { quantile } from './quantile.ts'
+import { percentiles } from './percentiles.ts'
 
 /** Up to each power of two, from 1 to 1024. */
 const BUCKETS = 11
@@ -36,11 +36,6 @@ export class Sizes {
       count += inBucket
       buckets.push({ le: 2 ** i, count: inBucket })
     }
-    const [p50, p95, p99] = [
-      quantile(buckets, 0.5, max),
-      quantile(buckets, 0.95, max),
-      quantile(buckets, 0.99, max),
-    ]
-    return { count, sum: this.#sum, max, p50, p95, p99, buckets }
+    return { count, sum: this.#sum, max, ...percentiles(buckets, ({ le }) => le, max), buckets }
   }
 }

@@ -12,7 +12,7 @@ import type { Parts } from './parts.ts'
 import { asProblem, Problem, problemResponse } from './problem.ts'
 import { ROUTES } from './routes.ts'
 import { StoreHealth } from './store-health.ts'
-import { serverVersion } from './version.ts'
+import { version as versionOf } from '../version.ts'
 
 /** A fetch handler: for `mount` of Hono, `Deno.serve(server)`, `Bun.serve({ fetch: server.fetch })`; in Node, `listenLocks`. */
 export interface LockServer {
@@ -45,7 +45,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 export function makeServer(locks: Locks, terms: ServerTerms): LockServer {
   const { env } = terms
-  const version = serverVersion()
+  const version = versionOf()
   const feed = new Feed(env, version)
   const observer = new Observer(locks, env, feed)
   const report = (cause: unknown): void =>

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocks } from '../../../src/index.ts'
-import { countUnmatched, readBooks } from '../books.ts'
+import { countUnmatched, readBooks, totalsOf } from '../books.ts'
 import { openDatabase } from '../database.ts'
 import { Fleet } from '../fleet.ts'
 import { stockUp } from '../schema.ts'
@@ -97,13 +97,9 @@ async function close(): Promise<boolean> {
   const accounts = await readBooks(database)
   const unmatched = await countUnmatched(database)
   const left = await locks.list()
-  const [stock, sold, start] = [
-    accounts.reduce((sum, account) => sum + account.stock, 0),
-    accounts.reduce((sum, account) => sum + account.sold, 0),
-    accounts.reduce((sum, account) => sum + account.start + account.adjusted, 0),
-  ] as const
+  const { stock, sold, due } = totalsOf(accounts)
   const right = accounts.every(({ oversold }) => oversold === 0) && unmatched === 0
-  const books = `stock ${stock} + sold ${sold} = ${stock + sold}, of ${start}`
+  const books = `stock ${stock} + sold ${sold} = ${stock + sold}, of ${due}`
   if (locksWereOn)
     tell(`${books}: ${right ? 'the books are right' : 'THE BOOKS ARE WRONG'}`, right ? 'good' : 'bad')
   else tell(`${books}, with the locks off`, 'bad')

@@ -1,13 +1,10 @@
+import { conflictsBetween } from '../report.ts'
 import type { Piece, Tone } from './piece.ts'
 import type { Snapshot } from './shop.ts'
 
 /** The shop as a few lines of text. */
 export function view(now: Snapshot, perSecond: number): Piece[][] {
   const { accounts, holders, instances, stats } = now
-  const conflicts = stats.conflicts.reduce(
-    (sum, { waiter, holder, count }) => sum + (waiter === holder ? 0 : count),
-    0,
-  )
   return [
     [
       faint(
@@ -25,7 +22,7 @@ export function view(now: Snapshot, perSecond: number): Piece[][] {
       plain(
         `${now.orders} orders, ${perSecond.toFixed(0)} per second; waits p95 ${stats.wait.p95.toFixed(0)} ms; `,
       ),
-      plain(`${conflicts} conflicts between the services; ${stats.lost} lost leases; locks `),
+      plain(`${conflictsBetween(stats)} conflicts between the services; ${stats.lost} lost leases; locks `),
       now.locksOn ? piece('on', 'good') : piece('OFF', 'bad'),
     ],
     [

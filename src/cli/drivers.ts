@@ -1,11 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-
-/** The same path from `src/cli` and from `dist/cli`. */
-export function version(): string {
-  // Without one: put into one file with others.
-  return versionIn(new URL('../../package.json', import.meta.url)) ?? 'unknown'
-}
+import { versionIn } from '../version.ts'
 
 const DRIVERS: Readonly<Record<string, readonly string[]>> = {
   postgres: ['pg', 'postgres'],
@@ -25,12 +19,4 @@ export function driversOf(store: string): string | null {
     return version ? [`${name} ${version}`] : []
   })
   return found.length === 0 ? null : found.join(', ')
-}
-
-function versionIn(file: string | URL): string | null {
-  try {
-    return String((JSON.parse(readFileSync(file, 'utf8')) as { version: unknown }).version)
-  } catch {
-    return null
-  }
 }
