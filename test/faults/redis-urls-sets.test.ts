@@ -89,3 +89,22 @@ describe.each(packages)('$name', (one) => {
     expect((await failureOf(stage.eval('return 1', 'key'))).message).toMatch(/cluster support disabled/)
   })
 })
+
+it('G7 each works again after the nodes said that their cluster is down', async () => {
+  const [master] = await cluster.masters()
+  if (!master) throw new Error('there is no master')
+  const replica = await cluster.replicaOf(master)
+  const witness = cluster.nodes.find((node) => node !== master && node !== replica)
+  await replica.kill()
+  await master.kill()
+  await until('the cluster is down', async () =>
+    /cluster_state:fail/.test(String(await witness?.command('cluster', 'info'))),
+  )
+  const stages = packages.map((one) => new OwnStage(one, `redis+cluster://${nodes}`))
+  // Some wait for the cluster, and then for nothing: a call has an end all the same.
+  await Promise.all(stages.map((stage) => failureOf(stage.eval('return 1', 'key'))))
+  await master.start()
+  await replica.start()
+  await cluster.settled()
+  for (const stage of stages) await answered(stage)
+})

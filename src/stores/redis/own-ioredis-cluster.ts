@@ -29,7 +29,8 @@ export function openIoredisCluster(
   }
   const connect = async (): Promise<void> => {
     try {
-      await cluster.connect()
+      // By itself it never settles if the client ends before it is ready, as when the nodes say that the cluster is down.
+      await Promise.race([cluster.connect(), endOf(cluster)])
     } catch (error) {
       if (cluster.status !== 'end') cluster.disconnect()
       await ended(cluster)
@@ -60,6 +61,11 @@ async function ended(cluster: OwnCluster): Promise<void> {
   cluster.on('end', end)
   await over
   cluster.removeListener('end', end)
+}
+
+async function endOf(cluster: OwnCluster): Promise<never> {
+  await ended(cluster)
+  throw new Error('Connection is closed.')
 }
 
 function nobody(cause: Error): Error {
