@@ -35,10 +35,16 @@ export function isSqliteDatabase(value: unknown): value is SqliteDatabase {
   return has(value, 'exec', 'prepare', 'close')
 }
 
+/** To be asked first: of a closed database libsql (0.5.29) ends the process, and `node:sqlite` throws at every question. */
+export function isClosed(db: SqliteDatabase): boolean {
+  // `open` of `node:sqlite` is a method.
+  const { open, isOpen } = db as { open?: unknown; isOpen?: unknown }
+  return open === false || isOpen === false
+}
+
 /** Whether a transaction is open; some drivers do not tell, and then it is false. */
 export function isInTransaction(db: SqliteDatabase): boolean {
-  // libsql (0.5.29) ends the process if a closed database is asked.
-  if ((db as { open?: boolean }).open === false) return false
+  if (isClosed(db)) return false
   const { inTransaction, isTransaction } = db as { inTransaction?: boolean; isTransaction?: boolean }
   return inTransaction ?? isTransaction ?? false
 }

@@ -1,13 +1,19 @@
 import { setTimeout } from 'node:timers/promises'
 import { describeError, LockError } from '../errors.ts'
 import { has } from '../databases/methods.ts'
-import { isSqliteBusy, isSqliteDatabase, prepare, type SqliteDatabase } from '../databases/sqlite.ts'
+import {
+  isClosed,
+  isSqliteBusy,
+  isSqliteDatabase,
+  prepare,
+  type SqliteDatabase,
+} from '../databases/sqlite.ts'
 import type { CheckOptions, FenceQuery, FenceRows, FenceTransaction, SqliteFence, Token } from './fence.ts'
 import { answered } from './lender.ts'
 import { rowsOf, seenIn, tokenIn } from './rows.ts'
 import type { SqliteFenceSql } from './sql.ts'
 import { isMissing, tableProblem, unavailable } from './table-problem.ts'
-import { checkResource, type Claim, claimOf, invalid, judge, type Manner } from './verdict.ts'
+import { checkResource, type Claim, claimOf, invalid, judge, type Manner, outside } from './verdict.ts'
 
 /** How long to try while another connection writes. */
 const PATIENCE_MS = 5000
@@ -60,11 +66,7 @@ export class SqliteGuard implements SqliteFence {
   checkSync(tx: SqliteDatabase, resource: string, token: Token, options?: CheckOptions): void {
     const claim = claimOf(resource, token, options, this.#manner.strict)
     if (!isSqliteDatabase(tx)) throw noTransaction()
-    if (!inTransaction(tx)) {
-      throw invalid(
-        'check: outside of a transaction a check protects nothing: begin one on this database first',
-      )
-    }
+    if (!inTransaction(tx)) throw outside('begin one on this database first')
     let seen: bigint
     try {
       this.#lock(tx)
@@ -171,8 +173,7 @@ function valuesOf({ resource, token }: Claim): string[] {
 }
 
 function inTransaction(db: SqliteDatabase): boolean {
-  // libsql (0.5.29) ends the process if a closed database is asked.
-  if ((db as { open?: boolean }).open === false) throw invalid('the SQLite database is closed')
+  if (isClosed(db)) throw invalid('the SQLite database is closed')
   const { inTransaction, isTransaction } = db as { inTransaction?: boolean; isTransaction?: boolean }
   const known = inTransaction ?? isTransaction
   if (known !== undefined) return known

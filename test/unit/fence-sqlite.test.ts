@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { SqliteDatabase } from '../../src/databases/sqlite.ts'
+import { isInTransaction, type SqliteDatabase } from '../../src/databases/sqlite.ts'
 import { fence, fenceSql, type SqliteFence } from '../../src/fence/index.ts'
 import { databaseAt, freshPath } from '../support/sqlite-stage.ts'
 
@@ -48,6 +48,8 @@ describe('fence on SQLite', () => {
   })
 
   it('is exact for the highest tokens, where numbers are not', async () => {
+    transact(db, () => guard.checkSync(db, 'r', 2n ** 60n + 1n))
+    expect(await guard.highest('r')).toBe(2n ** 60n + 1n)
     transact(db, () => guard.checkSync(db, 'r', HIGHEST - 1n))
     transact(db, () => guard.checkSync(db, 'r', HIGHEST))
     expect(() => transact(db, () => guard.checkSync(db, 'r', HIGHEST - 1n))).toThrow(STALE)
@@ -94,7 +96,7 @@ describe('fence on SQLite', () => {
       close: () => db.close(),
     }
     expect(() => guard.checkSync(silent, 'r', 5n)).toThrow(INVALID)
-    expect(Reflect.get(db, 'inTransaction')).toBe(false)
+    expect(isInTransaction(db)).toBe(false)
     transact(silent, () => guard.checkSync(silent, 'r', 5n))
     db.exec('begin')
     guard.checkSync(silent, 'r', 9n)
