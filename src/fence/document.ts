@@ -110,7 +110,12 @@ class DocumentGuard {
         }
       }
     }
-    throw duplicate ?? invalid('update: the document changes all the time in a way that the filter is about')
+    throw (
+      duplicate ??
+      invalid(
+        'update: the document changes all the time in a way that the filter is about; filter by what stays, such as _id',
+      )
+    )
   }
 
   async highest(filter: unknown): Promise<bigint | null> {

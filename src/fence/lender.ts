@@ -1,5 +1,12 @@
 import { LockError } from '../errors.ts'
-import { isPgClient, isPgPool, isUnconnected, type PgPool, transactionStatus } from '../databases/pg.ts'
+import {
+  isInTransaction,
+  isPgClient,
+  isPgPool,
+  isUnconnected,
+  type PgPool,
+  transactionStatus,
+} from '../databases/pg.ts'
 import type { MongoClient, MongoDb } from '../databases/mongo.ts'
 import { isMysqlClient, isMysqlPool, type MysqlPool, promised } from '../databases/mysql.ts'
 import { MysqlSession } from '../databases/mysql-session.ts'
@@ -20,10 +27,12 @@ const RETURNS_ROWS = /\b(select|returning|explain)\b/
 /** Statements apart from the caller's transaction. None of them hangs. */
 export interface Lender {
   query(text: string, values?: string[]): Promise<readonly unknown[]>
-  /** Whether `query` can run while a transaction is open: not if there is this one connection only. */
-  readonly aside: boolean
-  /** Whether `query` would run inside an open transaction, as far as the client tells. */
-  readonly engaged: boolean
+  /** If there is this one connection only. Where there are more, `query` can run while a transaction is open. */
+  readonly single?: {
+    readonly what: 'client' | 'connection'
+    /** Whether `query` would run inside an open transaction, as far as the client tells. */
+    isEngaged(): boolean | Promise<boolean>
+  }
 }
 
 export function lenderOf(
@@ -31,14 +40,17 @@ export function lenderOf(
 ): Lender {
   if (isMysqlClient(db)) {
     const client = promised(db)
-    if (isMysqlPool(client))
-      return { query: (text, values) => throughMysqlPool(client, text, values), aside: true, engaged: false }
+    if (isMysqlPool(client)) return { query: (text, values) => throughMysqlPool(client, text, values) }
     const session = new MysqlSession(client)
-    return { query: (text, values) => answered(askOn(session, text, values)), aside: false, engaged: false }
+    const isEngaged = async (): Promise<boolean> => (await answered(session.status())).inTransaction
+    return {
+      query: (text, values) => answered(askOn(session, text, values)),
+      single: { what: 'connection', isEngaged },
+    }
   }
   if (isPgPool(db)) {
     hearErrors(db)
-    return { query: (text, values) => throughPool(db, text, values), aside: true, engaged: false }
+    return { query: (text, values) => throughPool(db, text, values) }
   }
   if (isPgClient(db)) {
     return {
@@ -46,10 +58,7 @@ export function lenderOf(
         if (isUnconnected(db)) throw invalid('the client is not connected; await its connect() first')
         return (await answered(db.query({ text, values: values ?? [] }))).rows
       },
-      aside: false,
-      get engaged() {
-        return transactionStatus(db) === 'T'
-      },
+      single: { what: 'client', isEngaged: () => transactionStatus(db) === 'T' },
     }
   }
   const run: FenceQuery = isPostgresJs(db) ? (text, values) => db.unsafe(text, values as never[]) : db
@@ -59,8 +68,6 @@ export function lenderOf(
       // What MySQL has to say of a change is no row.
       return RETURNS_ROWS.test(text) ? rowsOf(result) : []
     },
-    aside: true,
-    engaged: false,
   }
 }
 
@@ -71,6 +78,8 @@ async function throughPool(pool: PgPool, text: string, values: string[] = []): P
   client.on('error', ignore)
   let sound = false
   try {
+    // What somebody has left open in a connection of a pool is nobody's, and would take along what is done here.
+    if (isInTransaction(client)) await answered(client.query({ text: 'rollback' }))
     const { rows } = await answered(client.query({ text, values }))
     sound = true
     return rows
@@ -90,6 +99,8 @@ async function throughMysqlPool(
   const stopListening = session.hearErrors()
   let sound = false
   try {
+    // As in PostgreSQL; the commit would even make it last.
+    await answered(session.query('rollback'))
     const rows = await answered(askOn(session, text, values))
     // For sessions that commit nothing by themselves.
     await answered(session.query('commit'))

@@ -24,7 +24,8 @@ export function collectionProblem(error: unknown, place: string): LockError | nu
       return invalid(`the collection ${place} is a view (${said}); give another name as collection`, error)
     case NOT_IN_TRANSACTION:
       return unavailable(
-        `the collection ${place} is missing, or is of a kind that transactions cannot write to (${said})`,
+        `the collection ${place} is missing, or is of a kind that transactions cannot write to (${said}); open() of the guard ` +
+          'creates it, or says what it is',
         error,
       )
     default:

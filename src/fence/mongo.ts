@@ -11,7 +11,7 @@ import { answered } from './lender.ts'
 import { collectionProblem, misfitOf } from './mongo-problem.ts'
 import { EXACTLY, storedToken } from './mongo-token.ts'
 import { unavailable } from './table-problem.ts'
-import { checkResource, claimOf, invalid, judge, type Manner } from './verdict.ts'
+import { checkResource, claimOf, invalid, judge, type Manner, outside } from './verdict.ts'
 
 const LIMIT_MS = 5000
 const NAMESPACE_EXISTS = 48
@@ -142,8 +142,4 @@ export class MongoGuard implements Fence {
 
 function firstOf(cursor: unknown): MongoDocument | undefined {
   return (cursor as { firstBatch: MongoDocument[] }).firstBatch[0]
-}
-
-function outside(how: string): LockError {
-  return invalid(`check: outside of a transaction a check protects nothing: ${how}`)
 }

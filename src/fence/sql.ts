@@ -17,14 +17,13 @@ export interface FenceSql {
   readonly forget: string
 }
 
-export interface PostgresFenceSql extends FenceSql {
-  /** Returns 'yes' or 'no'. */
+/** Of a database that is a server, whose tables are made beside transactions. */
+export interface ServerFenceSql extends FenceSql {
+  /** Returns `yes` or `no`, and on MySQL, after a blank, the version of the server. */
   readonly exists: string
 }
 
-export interface MysqlFenceSql extends FenceSql {
-  /** Returns `yes` or `no`, and the version of the server. */
-  readonly exists: string
+export interface MysqlFenceSql extends ServerFenceSql {
   /** Goes behind `check`, for servers that have it: what was before, and whether that was outside of a transaction. */
   readonly returning: string
   /** For the others: after `check`, what was before it. */
@@ -52,7 +51,7 @@ export function fenceSql(options: FencePlace & { readonly dialect: FenceDialect 
  * one statement is to say what it was: a second look may find what another transaction has done since.
  */
 
-export function postgresSql({ table = 'holdfast_fence', schema = 'public' }: FencePlace): PostgresFenceSql {
+export function postgresSql({ table = 'holdfast_fence', schema = 'public' }: FencePlace): ServerFenceSql {
   const name = `"${checkName('schema', schema)}"."${checkName('table', table)}"`
   const create = `create table if not exists ${name} (
   resource text collate "C" primary key,

@@ -108,3 +108,7 @@ export function checkOptionNames(call: string, options: unknown, known: readonly
 export function invalid(message: string, cause?: unknown): LockError {
   return new LockError('INVALID_OPTION', `fence: ${message}`, { cause })
 }
+
+export function outside(how: string): LockError {
+  return invalid(`check: outside of a transaction a check protects nothing: ${how}`)
+}

@@ -58,6 +58,8 @@ export function listSteps(test: Test): void {
       '(',
       "'",
       '"',
+      '\u00e9',
+      '\u{1f512}',
     ]
     const keys = ['x', 'xx', '', ...signs].map((sign) => stage.key(`p${sign}1`))
     await acquireAll(

@@ -1,12 +1,12 @@
-import type mysql from 'mysql2/promise'
+import mysql from 'mysql2/promise'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Fence, fence, type FenceDatabase, type FenceTransaction } from '../../src/fence/index.ts'
 import { freshMariadbDatabase } from '../servers/shared-mariadb.ts'
 import { disguised } from '../support/mysql-client.ts'
-import { mariadbPoolOn, observe, poolOn, someoneWaits } from '../support/mysql-stage.ts'
+import { atEnd, mariadbPoolOn, observe, poolOn, someoneWaits } from '../support/mysql-stage.ts'
+import { checksOn } from './fence-checks.ts'
 
 const STALE = expect.objectContaining({ code: 'STALE_TOKEN' })
-const HIGHEST = 2n ** 63n - 1n
 const url = await freshMariadbDatabase()
 const look = observe(url)
 
@@ -66,37 +66,10 @@ describe.each(Object.keys(drivers))('a guard in MariaDB, asked through %s', (nam
   const raise = (token: bigint, resource = 'r'): Promise<void> =>
     transact((tx) => guard.check(tx, resource, token))
 
-  it('refuses a token lower than the highest seen, and says which both are', async () => {
-    for (const token of [5n, 9n, 9n]) await raise(token, 'stock:7')
-    await expect(raise(8n, 'stock:7')).rejects.toThrow(
-      expect.objectContaining({ code: 'STALE_TOKEN', message: expect.stringMatching(/\b8\b.*\b9\b/) }),
-    )
-    expect(await guard.highest('stock:7')).toBe(9n)
-    expect(await guard.highest('stock:8')).toBeNull()
-  })
-
-  it('is exact for the highest tokens, where numbers are not', async () => {
-    await raise(HIGHEST - 1n)
-    await raise(HIGHEST)
-    await expect(raise(HIGHEST - 1n)).rejects.toThrow(STALE)
-    expect(await guard.highest('r')).toBe(HIGHEST)
-  })
-
-  it('makes the second writer wait for the first, then judges it by what was committed', async () => {
-    await guard.open()
-    for (const resource of ['lower', 'higher']) {
-      const late: Promise<void>[] = []
-      await transact(async (tx) => {
-        await guard.check(tx, resource, 9n)
-        late.push(raise(resource === 'lower' ? 8n : 10n, resource))
-        void Promise.allSettled(late)
-        await someoneWaits(look)
-      })
-      if (resource === 'lower') await expect(late[0]).rejects.toThrow(STALE)
-      else await late[0]
-      expect(await guard.highest(resource)).toBe(resource === 'lower' ? 9n : 10n)
-    }
-  })
+  checksOn(
+    () => ({ db, transact, someoneWaits: () => someoneWaits(look) }),
+    () => `fence_${name.length}_${(tables += 1)}`,
+  )
 
   it('judges by what is committed also where the transaction has read before', async () => {
     await raise(5n)
@@ -107,38 +80,6 @@ describe.each(Object.keys(drivers))('a guard in MariaDB, asked through %s', (nam
     })
     await expect(late).rejects.toThrow(STALE)
   })
-
-  it('counts a token as seen when the transaction commits, not if it rolls back', async () => {
-    await raise(5n)
-    const rolledBack = transact(async (tx) => {
-      await guard.check(tx, 'r', 9n)
-      expect(await guard.highest('r')).toBe(5n)
-      throw new Error('mine')
-    })
-    await expect(rolledBack).rejects.toThrow('mine')
-    await raise(6n)
-  })
-
-  it('lets a strict check pass once per token, and forgets when told to', async () => {
-    guard = fence(db, { table, strict: true })
-    await raise(5n)
-    await expect(raise(5n)).rejects.toThrow(STALE)
-    const both = await Promise.allSettled([raise(7n), raise(7n)])
-    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
-    expect(await guard.forget('r')).toBe(true)
-    expect(await guard.forget('r')).toBe(false)
-    await raise(1n)
-  })
-
-  it.each([`'; drop table t; --`, '?', '\\', '%', 'NULL', 'trailing ', 'Case', '日本 🔒', 'x'.repeat(512)])(
-    'takes %j for a name and nothing else',
-    async (resource) => {
-      await raise(5n, resource)
-      await expect(raise(4n, resource)).rejects.toThrow(STALE)
-      await raise(1n, `${resource.slice(0, 200)} `.toUpperCase())
-      expect(await guard.highest(resource)).toBe(5n)
-    },
-  )
 
   it('says what is missing with create: false, and what is wrong with another table', async () => {
     const refused = fence(db, { table, create: false })
@@ -161,6 +102,48 @@ it('a check outside of a transaction is refused where the server tells', async (
   const check = fence(pool).check(connection as never, 'r', 1n)
   await expect(check).rejects.toMatchObject({ code: 'INVALID_OPTION', message: /outside of a transaction/ })
   connection.release()
+})
+
+it.each(['mysql2', 'mariadb'])(
+  'the table is never created in a transaction on a single connection of %s, which that would commit',
+  async (driver) => {
+    const table = `single_${driver}`
+    const connection = (
+      driver === 'mysql2' ? await mysql.createConnection(url) : await mariadbPoolOn(url).getConnection()
+    ) as Connection & { destroy(): void }
+    atEnd(async () => connection.destroy())
+    const guard = fence(connection as never, { table })
+    await look(`create table work_${driver} (id int)`)
+    await connection.beginTransaction()
+    await connection.query(`insert into work_${driver} values (1)`)
+    const attempts = [
+      () => guard.check(connection as never, 'r', 5n),
+      () => guard.open(),
+      () => guard.highest('r'),
+    ]
+    for (const attempt of attempts) {
+      await expect(attempt()).rejects.toMatchObject({
+        code: 'INVALID_OPTION',
+        message: expect.stringMatching(/before (it|the transaction) begins/),
+      })
+    }
+    await connection.rollback()
+    expect(await look(`select * from work_${driver}`)).toEqual([])
+    await connection.query('set autocommit = 0')
+    await guard.open()
+    expect(await guard.highest('r')).toBeNull()
+  },
+)
+
+it('what somebody has left in a connection of the pool is not committed with a question', async () => {
+  const pool = poolOn(url, { connectionLimit: 1 })
+  await look('create table half_done (id int)')
+  const left = await pool.getConnection()
+  await left.beginTransaction()
+  await left.query('insert into half_done values (1)')
+  left.release()
+  expect(await fence(pool, { table: 'asked' }).highest('r')).toBeNull()
+  expect(await look('select * from half_done')).toEqual([])
 })
 
 it('a function that runs statements is asked in the dialect mysql', async () => {

@@ -94,6 +94,14 @@ describe('the table in PostgreSQL', () => {
     expect(await guard.highest('r')).toBe(5n)
   })
 
+  it('is not created in a transaction that somebody has left open in the pool', async () => {
+    const pool = poolOf({ max: 1 })
+    ;(await begun(pool)).release()
+    await fence(pool).open()
+    const { rows } = await poolOf().query("select to_regclass('public.holdfast_fence') is not null as there")
+    expect(rows).toEqual([{ there: true }])
+  })
+
   it('is created again after it was dropped; what ran into that says so', async () => {
     const pool = poolOf()
     const guard = fence(pool)

@@ -87,6 +87,22 @@ describe('two steps on one key at the same time', () => {
   })
 })
 
+describe('a batch', () => {
+  it('locks its rows in the order of their keys, whatever order it came in', async () => {
+    const store = storeOn(url)
+    const [a, b] = [askFor('order a'), askFor('order b')]
+    await store.acquire([b, a])
+    const somebody = await transaction()
+    await somebody.run(`update holdfast_locks set wanted = 0 where \`key\` = 'order a'`)
+    const renewal = store.renew([b, a])
+    await someoneWaits(look)
+    // It has not come to this one yet.
+    await somebody.run(`select 1 from holdfast_locks where \`key\` = 'order b' for update nowait`)
+    await somebody.end('commit')
+    expect(await renewal).toMatchObject([{ renewed: true }, { renewed: true }])
+  })
+})
+
 describe('where a change returns no rows, as in MySQL', () => {
   it('G5 of many who release the same lease at once exactly one is told so, and of many who evict', async () => {
     const stores = [1, 2, 3].map(() => storeOn(disguised(poolOn(url, { connectionLimit: 2 }))))

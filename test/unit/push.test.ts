@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Answer, Fault } from '../../src/store.ts'
 import { type Ears, Push, type Waiting } from '../../src/stores/shared/push.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
+
+const holder = { service: 'test', instance: 'test', context: null }
 
 /** Being woken is heard all the time, and every key is free. */
 function waitingWith(enlist: Waiting['enlist']): Waiting {
@@ -42,4 +45,35 @@ describe('push', () => {
     expect(calls).toBe(4)
     await watch.close()
   })
+
+  const cases: [string, () => Promise<(Answer | Fault)[]>, string[]][] = [
+    ['fails', () => Promise.reject(new Error('the connection was cut')), ['key']],
+    ['is answered with a fault', async () => [{ error: new Error('this part is down') }], ['key']],
+    ['is granted', async () => [{ granted: true, grant: 1, previous: null }], []],
+    ['is denied', async () => [{ granted: false, retryInMs: 1, holder }], []],
+  ]
+  it.each(cases)(
+    'G8 who was woken lets the next have its turn only if its ask failed: %s',
+    async (_, step, passed) => {
+      const passes: string[] = []
+      let hears: Ears | undefined
+      const waiting = waitingWith(async () => ['key'])
+      const push = new Push({
+        ...waiting,
+        listen: (waiter, ears) => waiting.listen!(waiter, (hears = ears)),
+        pass: async (key) => passes.push(key),
+      })
+      const watch = push.watch(() => {})
+      watch.add('key')
+      await vi.advanceTimersByTimeAsync(10)
+      hears!.heard('key')
+      const asked = push.around([{ key: 'key', owner: 'o', leaseMs: 1000, holder }], (keys) => {
+        expect([...keys]).toEqual(['key'])
+        return step()
+      })
+      await asked.catch(() => undefined)
+      expect(passes).toEqual(passed)
+      await watch.close()
+    },
+  )
 })

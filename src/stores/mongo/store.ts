@@ -92,22 +92,12 @@ export class MongoStore implements Store {
   }
 
   async acquire(asks: readonly Ask[]): Promise<readonly Answer[]> {
-    const woken = asks.filter(({ key }) => this.#push.asking(key))
-    const waiting = new Set(asks.filter(({ key }) => this.#push.waitsFor(key)).map(({ key }) => key))
-    let answers: Answer[]
-    try {
-      answers = await this.#batch(asks, {
+    const answers = await this.#push.around(asks, (waiting) =>
+      this.#batch(asks, {
         one: (ask, command) => this.#acquireOne(ask, waiting, command),
         many: (group, command) => this.#acquireMany(group, waiting, command),
-      })
-    } catch (error) {
-      for (const { key } of woken) this.#push.failed(key)
-      throw error
-    }
-    for (const [index, { granted }] of answers.entries()) {
-      const { key } = asks[index] as Ask
-      this.#push.asked(key, granted, waiting.has(key))
-    }
+      }),
+    )
     if (performance.now() > this.#lookAt) this.#look()
     return answers
   }

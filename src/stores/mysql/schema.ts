@@ -1,5 +1,4 @@
-import { isName, notAName } from '../../databases/names.ts'
-import { LockError } from '../../errors.ts'
+import { checkName, wrongColumns } from '../shared/table.ts'
 import { line } from './expressions.ts'
 
 export interface Names {
@@ -79,11 +78,6 @@ export function checkNames(
   }
 }
 
-function checkName(name: unknown, of: string): string {
-  if (isName(name)) return name
-  throw new LockError('INVALID_OPTION', `${of}: ${notAName(name)}`)
-}
-
 /** What is wrong with the table that was found: rows of `column,type,engine`. */
 export function problemsOf(found: readonly string[]): string[] {
   const columns = found.map((row) => row.toLowerCase().split(','))
@@ -91,7 +85,5 @@ export function problemsOf(found: readonly string[]): string[] {
   if (engine !== 'innodb') {
     return [`its engine is ${engine}, not InnoDB, so that it can lock no single row, or forgets its locks`]
   }
-  const types = new Map(columns.map(([column, type]) => [column, type]))
-  const wrong = Object.entries(COLUMNS).filter(([column, type]) => types.get(column) !== type)
-  return wrong.map(([column, type]) => `column ${column} should be ${type}`)
+  return wrongColumns(COLUMNS, columns)
 }

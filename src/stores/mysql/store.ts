@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout } from 'node:timers/promises'
 import { dialectOf } from '../../databases/mysql-version.ts'
 import type {
   Answer,
@@ -15,8 +14,10 @@ import type {
   Store,
   Watch,
 } from '../../store.ts'
-import { Sweep } from '../shared/sweep.ts'
 import { Push } from '../shared/push.ts'
+import { Sweep } from '../shared/sweep.ts'
+import { MAX_CREATIONS } from '../shared/table.ts'
+import { untilDone } from '../shared/until-done.ts'
 import { cleaning } from './cleaning.ts'
 import { type Change, type Database, LIMIT_MS } from './database.ts'
 import {
@@ -34,8 +35,6 @@ import { createTable, inspectTable, type Names, problemsOf } from './schema.ts'
 import { Statements } from './statements.ts'
 import { Steps } from './steps.ts'
 
-/** Someone else may be first to create the table, and someone may drop it again. */
-const MAX_CREATIONS = 3
 /** Items of one statement, which bounds its size and the rows that it locks. */
 const MOST = 500
 
@@ -82,12 +81,9 @@ export class MysqlStore implements Store {
   }
 
   async acquire(asks: readonly Ask[]): Promise<readonly Answer[]> {
-    const answers = await this.#inParts(asks, async (part) =>
-      answersTo(part, await this.#step((steps) => steps.acquire(part))),
+    const answers = await this.#push.around(asks, () =>
+      this.#inParts(asks, async (part) => answersTo(part, await this.#step((steps) => steps.acquire(part)))),
     )
-    for (const [index, { granted }] of answers.entries()) {
-      this.#push.asked((asks[index] as Ask).key, granted, false)
-    }
     this.#sweep.poke()
     return answers
   }
@@ -147,7 +143,7 @@ export class MysqlStore implements Store {
     return this.#mended(async () => {
       if (!this.#steps) await this.#prepareTable()
       const change = changeBy(this.#steps as Steps)
-      return this.#untilDone(() => this.#settings.database.change(change))
+      return this.#untilDone((database) => database.change(change))
     })
   }
 
@@ -171,39 +167,37 @@ export class MysqlStore implements Store {
   }
 
   #read(sql: string): Promise<readonly string[]> {
-    return this.#untilDone(() => this.#settings.database.read(sql))
+    return this.#untilDone((database) => database.read(sql))
   }
 
-  async #untilDone<T>(run: () => Promise<T>): Promise<T> {
-    const until = performance.now() + LIMIT_MS
-    for (let tries = 1; ; tries += 1) {
+  #untilDone<T>(run: (database: Database) => Promise<T>): Promise<T> {
+    return untilDone(LIMIT_MS, isInTheWay, async () => {
       if (this.#closed) throw closedError()
-      try {
-        return await run()
-      } catch (error) {
-        if (!isInTheWay(error) || performance.now() > until) throw error
-      }
-      await setTimeout(Math.random() * Math.min(2 ** tries, 50))
-    }
+      return run(this.#settings.database)
+    })
   }
 
   /** Rights to create are needed only if there is something to create. */
   async #prepareTable(): Promise<void> {
-    const { database, names, create } = this.#settings
-    let found: readonly string[] = []
-    for (let tries = 0; found.length === 0; tries += 1) {
-      if (tries > 0 && (!create || tries > MAX_CREATIONS)) throw missingTable(names)
-      if (tries > 0) {
-        await this.#untilDone(() => database.read(createTable(names))).catch((error: unknown) => {
-          if (!isCreated(error)) throw error
-        })
-      }
-      const [version = '', ...columns] = await this.#read(inspectTable(names))
-      this.#steps = new Steps(names, dialectOf(version))
-      found = columns
+    const { names, create } = this.#settings
+    let columns = await this.#inspect()
+    for (let tries = 1; columns.length === 0; tries += 1) {
+      if (!create || tries > MAX_CREATIONS) throw missingTable(names)
+      await this.#read(createTable(names)).catch((error: unknown) => {
+        if (!isCreated(error)) throw error
+      })
+      columns = await this.#inspect()
     }
-    const problems = problemsOf(found)
+    const problems = problemsOf(columns)
     if (problems.length > 0) throw otherTable(names, problems)
+  }
+
+  /** The columns of the table, and by the way who the server is. */
+  async #inspect(): Promise<readonly string[]> {
+    const { names } = this.#settings
+    const [version = '', ...columns] = await this.#read(inspectTable(names))
+    this.#steps = new Steps(names, dialectOf(version))
+    return columns
   }
 }
 

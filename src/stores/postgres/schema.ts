@@ -1,5 +1,4 @@
-import { isName, notAName } from '../../databases/names.ts'
-import { LockError } from '../../errors.ts'
+import { checkName, wrongColumns } from '../shared/table.ts'
 
 export interface Names {
   readonly schema: string
@@ -76,11 +75,6 @@ export function checkNames(
   }
 }
 
-function checkName(name: unknown, of: string): string {
-  if (isName(name)) return name
-  throw new LockError('INVALID_OPTION', `${of}: ${notAName(name)}`)
-}
-
 /** What is wrong with the relation that was found: rows of [column, type, relkind, relpersistence, encoding]. */
 export function problemsOf(found: readonly (readonly unknown[])[]): string[] {
   const [first] = found
@@ -89,7 +83,5 @@ export function problemsOf(found: readonly (readonly unknown[])[]): string[] {
   if (encoding !== 'UTF8') return [`the encoding of the database is ${String(encoding)}, not UTF8`]
   if (kind !== 'r' && kind !== 'p') return ['it is not a table']
   if (persistence !== 'p') return ['it is unlogged or temporary, and would forget its locks in a crash']
-  const types = new Map(found.map(([column, type]) => [column, type]))
-  const wrong = Object.entries(COLUMNS).filter(([column, type]) => types.get(column) !== type)
-  return wrong.map(([column, type]) => `column ${column} should be ${type}`)
+  return wrongColumns(COLUMNS, found)
 }

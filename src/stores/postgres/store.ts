@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import type {
   Answer,
   Ask,
@@ -14,6 +13,9 @@ import type {
   Watch,
 } from '../../store.ts'
 import { Push } from '../shared/push.ts'
+import { Sweep } from '../shared/sweep.ts'
+import { MAX_CREATIONS } from '../shared/table.ts'
+import { untilDone } from '../shared/until-done.ts'
 import { type Database, LIMIT_MS } from './database.ts'
 import {
   asLockError,
@@ -39,10 +41,6 @@ import {
 } from './records.ts'
 import { createScript, type Names, problemsOf } from './schema.ts'
 import { arrayOf, type Statement, type Statements, statementsFor } from './statements.ts'
-import { Sweep } from '../shared/sweep.ts'
-
-/** Someone else may be first to create the table, and someone may drop it again. */
-const MAX_CREATIONS = 3
 
 export interface Settings {
   readonly database: Database
@@ -93,26 +91,15 @@ export class PostgresStore implements Store {
   }
 
   async acquire(asks: readonly Ask[]): Promise<readonly Answer[]> {
-    const waiter = this.#push.id
-    const waiting = asks.filter(({ key }) => this.#push.waitsFor(key)).map(({ key }) => key)
-    const woken = asks.filter(({ key }) => this.#push.asking(key))
+    const { id } = this.#push
     const [ask] = asks
-    let answers: Answer[]
-    try {
+    const answers = await this.#push.around(asks, async (waiting) => {
       const rows =
         ask && asks.length === 1
-          ? await this.#step(this.#statements.acquireOne, askValue(ask, waiter, waiting.length > 0))
-          : await this.#step(this.#statements.acquire, askValues(asks, waiter, waiting))
-      answers = answersTo(asks, rows)
-    } catch (error) {
-      for (const { key } of woken) this.#push.failed(key)
-      throw error
-    }
-    const waited = new Set(waiting)
-    for (const [index, { granted }] of answers.entries()) {
-      const { key } = asks[index] as Ask
-      this.#push.asked(key, granted, waited.has(key))
-    }
+          ? await this.#step(this.#statements.acquireOne, askValue(ask, id, waiting.size > 0))
+          : await this.#step(this.#statements.acquire, askValues(asks, id, [...waiting]))
+      return answersTo(asks, rows)
+    })
     this.#sweep.poke()
     return answers
   }
@@ -172,18 +159,20 @@ export class PostgresStore implements Store {
     }
   }
 
-  async #query(statement: Statement, values: readonly (string | null)[]): Promise<readonly Row[]> {
-    const until = performance.now() + LIMIT_MS
-    for (let tries = 1; ; tries += 1) {
-      if (this.#closed) throw closedError()
-      const prepare = this.#prepare
-      try {
-        return await this.#settings.database.run(prepare ? statement : { text: statement.text }, values)
-      } catch (error) {
-        if (prepare && isUnprepared(error)) this.#prepare = false
-        else if (!isInTheWay(error) || performance.now() > until) throw error
-      }
-      await setTimeout(Math.random() * Math.min(2 ** tries, 50))
+  #query(statement: Statement, values: readonly (string | null)[]): Promise<readonly Row[]> {
+    return untilDone(LIMIT_MS, isInTheWay, () => this.#send(statement, values))
+  }
+
+  async #send(statement: Statement, values: readonly (string | null)[]): Promise<readonly Row[]> {
+    if (this.#closed) throw closedError()
+    const { database } = this.#settings
+    if (!this.#prepare) return database.run({ text: statement.text }, values)
+    try {
+      return await database.run(statement, values)
+    } catch (error) {
+      if (!isUnprepared(error)) throw error
+      this.#prepare = false
+      return database.run({ text: statement.text }, values)
     }
   }
 

@@ -87,21 +87,10 @@ export class RedisStore implements Store {
     await this.#guard(() => this.#read(keys))
   }
 
-  async acquire(asks: readonly Ask[]): Promise<readonly (Answer | Fault)[]> {
-    const woken = asks.filter(({ key }) => this.#push.asking(key))
-    const waiting = new Set(asks.filter(({ key }) => this.#push.waitsFor(key)).map(({ key }) => key))
-    const answers = await this.#batch(asks, (group) => this.#acquire(group, waiting), true).catch(
-      (error: unknown) => {
-        for (const { key } of woken) this.#push.failed(key)
-        throw error
-      },
+  acquire(asks: readonly Ask[]): Promise<readonly (Answer | Fault)[]> {
+    return this.#push.around(asks, (waiting) =>
+      this.#batch(asks, (group) => this.#acquire(group, waiting), true),
     )
-    for (const [index, { key }] of asks.entries()) {
-      const answer = answers[index]
-      if (answer && 'granted' in answer) this.#push.asked(key, answer.granted, waiting.has(key))
-      else if (woken.some((ask) => ask.key === key)) this.#push.failed(key)
-    }
-    return answers
   }
 
   renew(renewals: readonly Renewal[]): Promise<readonly (RenewalAnswer | Fault)[]> {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { backgroundTimers, within } from '../../databases/limit.ts'
-import type { Watch } from '../../store.ts'
+import type { Answer, Ask, Fault, Watch } from '../../store.ts'
 
 /** For keys that nobody listens for: behind a pooler, without push, or until a lost connection is back. On average. */
 const POLL_MS = 100
@@ -100,23 +100,41 @@ export class Push {
     }
   }
 
-  /** Whether one who asks for this key waits for it, and would hear of being woken. */
-  waitsFor(key: string): boolean {
-    return this.#watches(key) && this.#hears(key)
+  /**
+   * The answers of a step that asks for keys: that is what those do who were woken. `waiting`: the keys that this
+   * process waits for, where it would hear of being woken. A denial may put it on their lists.
+   */
+  async around<A extends Answer | Fault>(
+    asks: readonly Ask[],
+    step: (waiting: ReadonlySet<string>) => Promise<readonly A[]>,
+  ): Promise<readonly A[]> {
+    const woken = new Set<string>()
+    const waiting = new Set<string>()
+    for (const { key } of asks) {
+      if (this.#endTurn(key)) woken.add(key)
+      if (this.#waitsFor(key)) waiting.add(key)
+    }
+    let answers: readonly A[] = []
+    try {
+      answers = await step(waiting)
+      return answers
+    } finally {
+      for (const [index, { key }] of asks.entries()) {
+        const answer = answers[index]
+        if (answer && 'granted' in answer) this.#asked(key, answer.granted, waiting.has(key))
+        else if (woken.has(key)) this.#pass(key)
+      }
+    }
   }
 
-  /** An ask is about to be sent: that is what those do who were woken. Whether this one was. */
-  asking(key: string): boolean {
-    return this.#endTurn(key)
-  }
-
-  /** Was woken and asked, but the ask failed. */
-  failed(key: string): void {
-    this.#pass(key)
+  async close(): Promise<void> {
+    this.#audiences.clear()
+    for (const key of this.#enlisted) this.#leave(key)
+    await this.#stop()
   }
 
   /** What an ask has done to the list of a key; `waited`: it went out as one who waits. */
-  asked(key: string, granted: boolean, waited: boolean): void {
+  #asked(key: string, granted: boolean, waited: boolean): void {
     if (granted) {
       this.#strike(key)
       // Another client of this store may go on waiting for it.
@@ -127,10 +145,9 @@ export class Push {
     }
   }
 
-  async close(): Promise<void> {
-    this.#audiences.clear()
-    for (const key of this.#enlisted) this.#leave(key)
-    await this.#stop()
+  /** Whether one who asks for this key waits for it, and would hear of being woken. */
+  #waitsFor(key: string): boolean {
+    return this.#watches(key) && this.#hears(key)
   }
 
   #watches(key: string): boolean {
@@ -180,7 +197,7 @@ export class Push {
   }
 
   #pass(key: string): void {
-    const waits = this.waitsFor(key)
+    const waits = this.#waitsFor(key)
     if (waits) this.#enlisted.add(key)
     this.#waiting.pass(key, waits ? this.id : null).catch(() => undefined)
   }

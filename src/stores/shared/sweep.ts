@@ -10,7 +10,7 @@ export type SweepStep = (after: string, count: number) => Promise<string | null>
 /**
  * Removes records that have been free for longer than `keep`. There is no index to find them by, as that would cost
  * every lock more than a walk through the table now and then: four times in `keep`, and only while locks are taken.
- * Several processes may walk at once; they skip each other's rows.
+ * Several processes may walk at once; what another one has locked is left to it.
  */
 export class Sweep {
   readonly #everyMs: number
