@@ -6,8 +6,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { isRight, line, orders, summary } from './report.ts'
-import { type Outcome, run, type RunOptions } from './run.ts'
+import { compare, shown } from './comparison.ts'
+import { isRight, line, summary } from './report.ts'
+import { type Outcome, run } from './run.ts'
 import { slope } from './soak.ts'
 import type { Keeping } from './stock-room.ts'
 
@@ -23,7 +24,7 @@ const HELP = `usage: npm run inventory -- [options]
   --lease N          milliseconds of a lease (3000)
   --unsafe           the same load without locks: see the oversell
   --rows             SELECT … FOR UPDATE instead of locks
-  --compare          with locks, with row locks and without any, one after the other
+  --compare          with locks, with row locks and without any, in turns; --seconds is the time of each
   --chaos            kill and pause processes meanwhile
   --soak             report how memory grows over the time
 `
@@ -77,7 +78,11 @@ async function main(): Promise<number> {
     signal: stop.signal,
   }
   try {
-    if (values.compare) return await compare(options)
+    if (values.compare) {
+      const rounds = await compare(options)
+      console.log(shown(rounds).join('\n'))
+      return rounds.every(({ locks }) => locks.right) ? 0 : 1
+    }
     const keeping: Keeping = values.unsafe ? 'none' : values.rows ? 'rows' : 'locks'
     const samples: Outcome[] = []
     const outcome = await run({
@@ -95,26 +100,6 @@ async function main(): Promise<number> {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
     rmSync(folder, { recursive: true, force: true })
   }
-}
-
-async function compare(options: Omit<RunOptions, 'keeping'>): Promise<number> {
-  const names = { locks: 'with locks', rows: 'with SELECT … FOR UPDATE', none: 'with nothing' }
-  const rates = new Map<Keeping, number>()
-  let right = true
-  for (const keeping of ['none', 'rows', 'locks'] as const) {
-    const outcome = await run({ ...options, keeping })
-    rates.set(keeping, orders(outcome) / outcome.seconds)
-    if (keeping === 'locks') right = isRight(outcome)
-    console.log(`\n${names[keeping]}\n${summary(outcome).join('\n')}`)
-  }
-  const [locks = 0, rows = 0, none = 0] = [rates.get('locks'), rates.get('rows'), rates.get('none')]
-  console.log(
-    `\nlocks: ${((100 * locks) / rows).toFixed(0)} % of the orders of row locks, ` +
-      `${((100 * locks) / none).toFixed(0)} % of those without any; ` +
-      `an order costs ${((1000 * options.concurrency) / locks - (1000 * options.concurrency) / none).toFixed(2)} ms more ` +
-      `with ${options.concurrency} at a time`,
-  )
-  return right ? 0 : 1
 }
 
 try {

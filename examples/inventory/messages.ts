@@ -20,6 +20,8 @@ export type Report =
 
 export interface Usage {
   readonly stats: LockStats
+  /** Processor time since it began. */
+  readonly cpuMs: number
   readonly rssBytes: number
   readonly heapBytes: number
   readonly connections: number

@@ -7,7 +7,12 @@ const CONNECTIONS = 10
 type Queryable = Pick<mysql.Pool, 'query'>
 
 export async function openMysql(url: string): Promise<Database> {
-  const pool = mysql.createPool({ uri: url.replace(/^mariadb:/, 'mysql:'), connectionLimit: CONNECTIONS })
+  const pool = mysql.createPool({
+    uri: url.replace(/^mariadb:/, 'mysql:'),
+    connectionLimit: CONNECTIONS,
+    // It would note the stack at each statement, for the case that it fails.
+    trace: false,
+  })
   const guard = fence(pool)
   return {
     kind: 'mysql',

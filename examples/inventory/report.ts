@@ -12,7 +12,7 @@ export function isRight(outcome: Outcome): boolean {
   return oversold(outcome) === 0 && outcome.unmatched === 0
 }
 
-export function orders({ tally }: Outcome): number {
+function orders({ tally }: Outcome): number {
   return tally.byService.business + tally.byService.storage
 }
 

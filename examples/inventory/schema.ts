@@ -31,6 +31,9 @@ const TABLES = [
    )`,
 ]
 
+/** Rows that one statement inserts. */
+const AT_ONCE = 200
+
 async function createTables(database: Database): Promise<void> {
   // 'SKU-1' and 'sku-1' are two commodities, also for a server that would compare without case.
   const suffix = database.kind === 'mysql' ? ' character set utf8mb4 collate utf8mb4_bin' : ''
@@ -43,9 +46,11 @@ export async function stockUp(database: Database, codes: readonly string[], coun
   await database.plain(async (sql) => {
     for (const table of ['storage_tbl', 'start_tbl', 'order_tbl', 'outbox_tbl', 'request_tbl'])
       await sql(`delete from ${table}`)
-    for (const code of codes) {
-      await sql('insert into storage_tbl (commodity_code, count) values (?, ?)', [code, count])
-      await sql('insert into start_tbl (commodity_code, count) values (?, ?)', [code, count])
+    for (let i = 0; i < codes.length; i += AT_ONCE) {
+      const some = codes.slice(i, i + AT_ONCE)
+      const rows = `(commodity_code, count) values ${some.map(() => '(?, ?)').join(', ')}`
+      const values = some.flatMap((code) => [code, count])
+      for (const table of ['storage_tbl', 'start_tbl']) await sql(`insert into ${table} ${rows}`, values)
     }
   })
 }

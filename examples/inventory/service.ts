@@ -42,9 +42,11 @@ const obey = (word: Word): void => {
   if (word.do === 'pause') pause()
   if (word.do === 'report') {
     const { rss: rssBytes, heapUsed: heapBytes } = process.memoryUsage()
+    const { user, system } = process.cpuUsage()
+    const { connections } = database
     tell({
       is: 'usage',
-      usage: { stats: locks.stats(), rssBytes, heapBytes, connections: database.connections },
+      usage: { stats: locks.stats(), cpuMs: (user + system) / 1000, rssBytes, heapBytes, connections },
     })
   }
 }

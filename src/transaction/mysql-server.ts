@@ -46,11 +46,8 @@ export function limitsOn({ mariadb }: Server, { stepMs }: Terms): Limits {
   // In whole seconds, at least one.
   const seconds = Math.max(1, Math.floor(stepMs / 1000))
   return mariadb
-    ? limits({
-        idle_transaction_timeout: String(seconds),
-        max_statement_time: String(stepMs / 1000),
-        innodb_lock_wait_timeout: String(seconds),
-      })
+    ? // The second also ends a wait for a row.
+      limits({ idle_transaction_timeout: String(seconds), max_statement_time: String(stepMs / 1000) })
     : // MySQL has no limit for a pause inside a transaction only, nor one for statements that write.
       limits({ wait_timeout: String(seconds), innodb_lock_wait_timeout: String(seconds) })
 }

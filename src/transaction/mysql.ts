@@ -6,6 +6,7 @@ import { isThenable } from '../section.ts'
 import { endedInside } from './control.ts'
 import { TimedOut, within } from './limit.ts'
 import { Loss } from './loss.ts'
+import { handleOn } from './mysql-handle.ts'
 import {
   isInside,
   isLoss,
@@ -53,16 +54,6 @@ export function beginOnMysqlConnection(connection: MysqlConnection, terms: Terms
   return MysqlTransaction.begin({ connection, from: connection, limitMs: terms.stepMs }, terms)
 }
 
-const SENDING = new Set(['query', 'execute', 'batch', 'queryStream', 'prepare', 'importFile'])
-const CONTROLLING: Readonly<Record<string, string>> = {
-  beginTransaction: 'BEGIN',
-  commit: 'COMMIT',
-  rollback: 'ROLLBACK',
-  changeUser: 'CHANGE USER',
-  reset: 'RESET',
-}
-const ENDING = new Set(['release', 'end', 'close', 'destroy'])
-
 class MysqlTransaction implements Session {
   readonly tx: MysqlConnection
   readonly #session: MysqlSession
@@ -84,7 +75,10 @@ class MysqlTransaction implements Session {
     this.#terms = terms
     this.#gate = new Gate(terms)
     this.#loss = new Loss(terms, this.#gate)
-    this.tx = this.#guarded(connection)
+    this.tx = handleOn(connection, {
+      send: (send, sql) => this.#send(send, sql),
+      misuse: (word) => this.#gate.misuse(word),
+    })
     this.#stopListening = this.#session.hearErrors((error) => this.#loss.found(error))
   }
 
@@ -121,7 +115,7 @@ class MysqlTransaction implements Session {
     this.#failIfLost()
     try {
       const limit = { ms: lease.remainingMs, what: 'no answer came' }
-      await within(lease.env, limit, this.#together([`release savepoint ${MARK}`, 'commit']))
+      await within(lease.env, limit, this.#commit())
     } catch (error) {
       if (isUnmarked(error)) throw endedInside(key, error)
       const refused = isRefusal(error)
@@ -164,6 +158,13 @@ class MysqlTransaction implements Session {
     return true
   }
 
+  /** The settings go back before COMMIT, so that whatever fails, nothing is stored; the limits for this are ours. */
+  async #commit(): Promise<void> {
+    const settings = this.#server?.compound && this.#limits ? [this.#limits.reset] : []
+    await this.#together([`release savepoint ${MARK}`, ...settings, 'commit'])
+    if (settings.length > 0) this.#limits = null
+  }
+
   /** In one round trip where the server can. If one of them fails, those behind it are not carried out. */
   async #together(statements: readonly string[]): Promise<void> {
     if (this.#server?.compound) await this.#session.query(`begin not atomic ${statements.join('; ')}; end`)
@@ -200,22 +201,8 @@ class MysqlTransaction implements Session {
     }
   }
 
-  #guarded(connection: MysqlConnection): MysqlConnection {
-    return new Proxy(connection, {
-      get: (target, name) => {
-        const value: unknown = Reflect.get(target, name)
-        if (typeof value !== 'function') return value
-        if (ENDING.has(String(name))) return refuseToEnd
-        const word = Object.hasOwn(CONTROLLING, name) ? CONTROLLING[String(name)] : undefined
-        if (word !== undefined) return () => Promise.reject(this.#gate.misuse(word))
-        if (!SENDING.has(String(name))) return value.bind(target)
-        return (...args: unknown[]) => this.#send(() => value.apply(target, args), args)
-      },
-    })
-  }
-
-  #send(send: () => unknown, args: readonly unknown[]): unknown {
-    const refusal = this.#gate.refusalOf(sqlOf(args[0])) ?? this.#loss.refusal ?? this.#undone
+  #send(send: () => unknown, sql: unknown): unknown {
+    const refusal = this.#gate.refusalOf(sql) ?? this.#loss.refusal ?? this.#undone
     if (refusal) return Promise.reject(refusal)
     const result = send()
     if (!isThenable(result) || has(result, 'pipe')) return result
@@ -232,16 +219,4 @@ class MysqlTransaction implements Session {
     )
     return result
   }
-}
-
-/** Of a query: its text, or an object that has one. */
-function sqlOf(query: unknown): unknown {
-  return typeof query === 'object' && query !== null ? Reflect.get(query, 'sql') : query
-}
-
-function refuseToEnd(): never {
-  throw new LockError(
-    'INVALID_OPTION',
-    'transaction: the connection is given back when its function has ended',
-  )
 }

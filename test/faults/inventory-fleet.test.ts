@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { totalsOf } from '../../examples/inventory/books.ts'
+import { shown, type Turn } from '../../examples/inventory/comparison.ts'
 import { isRight, oversold, summary } from '../../examples/inventory/report.ts'
 import { run, type RunOptions } from '../../examples/inventory/run.ts'
 import { freshMariadbDatabase } from '../servers/shared-mariadb.ts'
@@ -45,4 +46,24 @@ describe('the inventory of two services', () => {
     expect(totalsOf(outcome.accounts).sold).toBeGreaterThan(0)
     expect(outcome.misfortunes.killed + outcome.misfortunes.paused).toBeGreaterThan(0)
   })
+})
+
+it('the comparison of locks with row locks is the median of its rounds, each with its own neighbour', () => {
+  const turn = (perSecond: number): Turn => ({
+    perSecond,
+    p50: 1,
+    p95: 2,
+    cpuMs: 100 / perSecond,
+    right: true,
+  })
+  const rounds = [
+    { none: turn(100), rows: turn(100), locks: turn(80) },
+    // The machine was busy with something else.
+    { none: turn(10), rows: turn(10), locks: turn(9) },
+    { none: turn(100), rows: turn(200), locks: turn(100) },
+  ]
+  expect(shown(rounds).join('\n')).toContain(
+    'locks: 80 % (80, 90, 50) of the orders of row locks, 90 % (80, 90, 100) of those without any',
+  )
+  expect(shown([])).toEqual(['it was stopped before the first round was over'])
 })

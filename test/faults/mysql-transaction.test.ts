@@ -245,6 +245,26 @@ it('a lost reply to COMMIT: the outcome is unknown, and the key is free', async 
   expect(await heldKeys(locks)).toEqual([])
 })
 
+it('a transaction on MariaDB costs three statements: one to begin, the check, and one to commit', async () => {
+  const sent: string[] = []
+  const pool = rewriting(poolOn(url, { connectionLimit: 1 }), (sql) => {
+    sent.push(sql)
+    return sql
+  })
+  const locks = memoryLocks()
+  const store = (n: number): Promise<unknown> =>
+    locks.transaction('key', pool, (tx) => tx.query(`insert into t values (${n})`))
+  await store(1)
+  sent.length = 0
+  await store(2)
+  expect(sent.map((sql) => /start transaction|holdfast_fence|commit/.exec(sql)?.[0])).toEqual([
+    'start transaction',
+    'holdfast_fence',
+    'commit',
+  ])
+  expect(await rows()).toEqual([1, 2])
+})
+
 it('a pause longer than a third of the lease is ended by the server, and nothing is stored', async () => {
   const pause = (pool: mysql.Pool): Promise<unknown> =>
     memoryLocks().transaction(
