@@ -1,0 +1,61 @@
+/**
+ * Whether a history keeps the guarantees of `docs/guarantees.md`. Each of them is a file in `checks/`, which looks at
+ * the round as a whole; `checks/round.ts` puts it together from the entries.
+ *
+ * What the history cannot prove wrong is right: a call took effect at some moment between its send and its reply, a
+ * call without a reply at any time or never, and a store whose data a fault has lost knows nothing of before. Nothing
+ * depends on how fast the machine is, but for the waits in `checks/g7-calm.ts`, which are counted generously.
+ */
+import type { Entry } from './history.ts'
+import { type Figures, Findings } from './checks/findings.ts'
+import { exclusionAmongHolders } from './checks/g1-among-holders.ts'
+import { exclusionAtTheStore } from './checks/g1-at-the-store.ts'
+import { earlyWord } from './checks/g2-early-word.ts'
+import { risingTokens } from './checks/g3-rising-tokens.ts'
+import { ownerOnly } from './checks/g4-owner-only.ts'
+import { nothingLeft } from './checks/g5-nothing-left.ts'
+import { calm } from './checks/g7-calm.ts'
+import { inOrder } from './checks/g8-in-order.ts'
+import { reEntry } from './checks/g10-re-entry.ts'
+import { closing } from './checks/g12-closing.ts'
+import { guard } from './checks/guard.ts'
+import { lockModels } from './checks/lock-models.ts'
+import { Round } from './checks/round.ts'
+import type { Violation } from './violation.ts'
+
+type Check = (round: Round, findings: Findings) => void
+
+const CHECKS: readonly Check[] = [
+  exclusionAmongHolders,
+  exclusionAtTheStore,
+  earlyWord,
+  risingTokens,
+  guard,
+  ownerOnly,
+  nothingLeft,
+  calm,
+  inOrder,
+  reEntry,
+  closing,
+  lockModels,
+]
+
+export interface Examined {
+  readonly violations: Violation[]
+  readonly figures: Readonly<Figures>
+}
+
+/** `entries` are those of one round, in the order of time. */
+export function examine(entries: readonly Entry[]): Examined {
+  const round = new Round(entries)
+  const findings = new Findings()
+  findings.figures.asks = round.attempts.length
+  findings.figures.grants = round.attempts.filter(({ grantedAt }) => grantedAt !== null).length
+  findings.figures.storeCalls = round.store.calls
+  for (const check of CHECKS) check(round, findings)
+  return { violations: findings.violations, figures: findings.figures }
+}
+
+export function check(entries: readonly Entry[]): Violation[] {
+  return examine(entries).violations
+}

@@ -1,0 +1,17 @@
+import type { Findings } from './findings.ts'
+import type { Round } from './round.ts'
+
+/** `close()` comes to its end, and then nothing keeps the process alive. */
+export function closing(round: Round, findings: Findings): void {
+  for (const { name, closingAt, closedAt, died } of round.workers.values()) {
+    if (closingAt === null) continue
+    // Killed on its way, as long as there are faults.
+    if (died?.wanted && died.code !== '0' && died.at < round.calmAt) continue
+    const where = { from: closingAt, to: died?.at ?? round.endAt, workers: [name] }
+    if (closedAt === null) findings.fail('G12', `${name} did not come to the end of close()`, where)
+    else if (!died) findings.fail('G12', `${name} had closed, and its process did not end`, where)
+    else if (died.code !== '0') {
+      findings.fail('G12', `${name} had closed, and its process ended with ${died.code}`, where)
+    }
+  }
+}

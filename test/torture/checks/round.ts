@@ -1,0 +1,154 @@
+import type { Entry } from '../history.ts'
+import { Evictions } from './evictions.ts'
+import { type Span, union } from './span.ts'
+import { StoreView } from './store-view.ts'
+
+type Ask = Extract<Entry, { is: 'ask' }>
+export type Written = Extract<Entry, { is: 'written' }>
+
+/** One call of `acquire`, `tryAcquire` or `using`, and the lease that came of it. */
+export interface Attempt {
+  readonly by: string
+  readonly id: number
+  readonly how: Ask['how']
+  readonly keys: readonly string[]
+  readonly waitMs: number
+  readonly leaseMs: number
+  readonly askedAt: number
+  grantedAt: number | null
+  /** Of each key, in their order. */
+  tokens: readonly bigint[]
+  refused: { readonly at: number; readonly code: string } | null
+  /** Each look at `held`. */
+  readonly acts: { readonly at: number; readonly key: string; readonly held: boolean }[]
+  lostAt: number | null
+  releaseAt: number | null
+  /** `ok`: it was held until then. */
+  released: { readonly at: number; readonly ok: boolean } | null
+}
+
+export interface Worker {
+  readonly name: string
+  /** When its event loop stood still. */
+  readonly blocks: { from: number; to: number }[]
+  closingAt: number | null
+  closedAt: number | null
+  died: { readonly at: number; readonly code: string; readonly wanted: boolean } | null
+}
+
+export interface FaultSpan extends Span {
+  readonly fault: string
+  readonly target: string
+  readonly loses: boolean
+}
+
+/** A history, put together: what belongs together stands together. */
+export class Round {
+  readonly attempts: Attempt[] = []
+  readonly workers: Map<string, Worker> = new Map()
+  readonly written: Written[] = []
+  readonly faults: readonly FaultSpan[]
+  /** When the store may have forgotten what it was told before their end. */
+  readonly losses: readonly Span[]
+  readonly store: StoreView = new StoreView()
+  readonly evictions: Evictions = new Evictions()
+  readonly left: { readonly at: number; readonly keys: readonly string[] }[] = []
+  readonly endAt: number
+  calmAt: number = Infinity
+  readonly #attempts = new Map<string, Attempt>()
+  readonly #faults = new Map<number, { -readonly [K in keyof FaultSpan]: FaultSpan[K] }>()
+
+  /** `entries` are in the order of time. */
+  constructor(entries: readonly Entry[]) {
+    for (const entry of entries) this.#take(entry)
+    this.endAt = entries.at(-1)?.at ?? 0
+    this.faults = [...this.#faults.values()]
+    this.evictions.settle(this.faults)
+    this.losses = union(this.faults.filter(({ loses }) => loses))
+  }
+
+  #take(entry: Entry): void {
+    const { at, by } = entry
+    switch (entry.is) {
+      case 'born':
+        return void this.#worker(by)
+      case 'ask':
+        return this.#ask(entry)
+      case 'call':
+      case 'reply':
+      case 'failed':
+        return this.store.take(entry)
+      case 'written':
+        return void this.written.push(entry)
+      case 'fault':
+        return this.#fault(entry)
+      case 'evict':
+        return this.evictions.take(entry)
+      case 'block':
+        return void this.#worker(by).blocks.push({ from: at, to: Infinity })
+      case 'unblock': {
+        const block = this.#worker(by).blocks.at(-1)
+        if (block) block.to = at
+        return
+      }
+      case 'closing':
+        this.#worker(by).closingAt = at
+        return
+      case 'closed':
+        this.#worker(by).closedAt = at
+        return
+      case 'died':
+        this.#worker(entry.worker).died = entry
+        return
+      case 'calm':
+        this.calmAt = at
+        return
+      case 'left':
+        return void this.left.push(entry)
+      case 'note':
+      case 'acted':
+        return
+      default:
+        return this.#go(entry)
+    }
+  }
+
+  /** What comes of an ask. */
+  #go(entry: Extract<Entry, { is: 'granted' | 'refused' | 'act' | 'lost' | 'release' | 'released' }>): void {
+    const { at, by, id } = entry
+    const attempt = this.#attempts.get(`${by} ${id}`)
+    if (!attempt) throw new Error(`${by} has "${entry.is}" for ${id}, which it never asked for`)
+    if (entry.is === 'granted') {
+      attempt.grantedAt = at
+      attempt.tokens = entry.tokens.map(BigInt)
+    } else if (entry.is === 'refused') attempt.refused = entry
+    else if (entry.is === 'act') attempt.acts.push({ at, key: entry.key, held: entry.held })
+    else if (entry.is === 'lost') attempt.lostAt = at
+    else if (entry.is === 'release') attempt.releaseAt = at
+    else attempt.released = { at, ok: entry.ok === true }
+  }
+
+  #ask({ at, by, id, how, keys, waitMs, leaseMs }: Ask): void {
+    const attempt: Attempt = {
+      ...{ by, id, how, keys, waitMs, leaseMs, askedAt: at, acts: [], tokens: [] },
+      ...{ grantedAt: null, refused: null, lostAt: null, releaseAt: null, released: null },
+    }
+    this.attempts.push(attempt)
+    this.#attempts.set(`${by} ${id}`, attempt)
+  }
+
+  #worker(name: string): Worker {
+    let worker = this.workers.get(name)
+    if (!worker) {
+      worker = { name, blocks: [], closingAt: null, closedAt: null, died: null }
+      this.workers.set(name, worker)
+    }
+    return worker
+  }
+
+  #fault({ at, fault, target, phase, number, loses }: Extract<Entry, { is: 'fault' }>): void {
+    const begun = this.#faults.get(number)
+    if (begun && phase === 'end') begun.to = at
+    else this.#faults.set(number, { from: at, to: Infinity, fault, target, loses })
+  }
+}

@@ -1,0 +1,101 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createLocks, type Locks } from '../../src/locks.ts'
+import { ServerFolder } from '../servers/server-folder.ts'
+import { Random } from '../simulation/random.ts'
+import type { Arena, OpenArena } from './arenas/arena.ts'
+import { Crew } from './crew.ts'
+import { type Entry, HistoryWriter, readHistory } from './history.ts'
+import { Nemesis } from './nemesis/index.ts'
+import { patiently } from './nemesis/server-strikes.ts'
+import { Network } from './network.ts'
+import { Resource } from './resource.ts'
+import { LONGEST_LEASE_MS, TASKS } from './worker/tasks.ts'
+
+export interface RoundOptions {
+  readonly openArena: OpenArena
+  readonly seed: number
+  readonly ms: number
+  readonly workers: number
+  /** Operations a second, of all workers. */
+  readonly rate: number
+}
+
+/** The last part of a round is without faults: everything that waits must come to its turn. */
+const CALM_MS = 20_000
+
+/** `judge` has the history and its folder, which is gone after that. */
+export async function playRound<T>(
+  options: RoundOptions,
+  judge: (entries: readonly Entry[], folder: string) => Promise<T>,
+): Promise<T> {
+  // Its workers end with this process, stopped ones included.
+  const folder = new ServerFolder('torture', 'SIGKILL', undefined)
+  const histories = join(folder.path, 'history')
+  mkdirSync(histories)
+  let arena: Arena | undefined
+  try {
+    arena = await options.openArena(histories)
+    await play(options, arena, folder, histories)
+    arena.keepLogs()
+    return await judge(readHistory(histories), histories)
+  } finally {
+    await arena?.stop()
+    await folder.remove()
+  }
+}
+
+async function play(
+  { seed, ms, workers, rate }: RoundOptions,
+  arena: Arena,
+  folder: ServerFolder,
+  histories: string,
+): Promise<void> {
+  const random = new Random(seed, 'nemesis')
+  const history = new HistoryWriter(histories, 'nemesis')
+  const resourceHistory = new HistoryWriter(histories, 'resource')
+  const socket = join(folder.path, 'resource')
+  const resource = await Resource.listen(socket, resourceHistory)
+  const network = await Network.open(workers, arena.ports)
+  const locks = createLocks(arena.url, { logger: null })
+  const crew = new Crew({
+    history,
+    watchOver: (pids) => folder.watchOver(pids),
+    orders: (place) => ({
+      ...{ seed, folder: histories, resource: socket, detours: network.detours(place) },
+      address: arena.addresses[place % arena.addresses.length] as (typeof arena.addresses)[number],
+      pauseMs: (workers * TASKS * 1000) / rate,
+    }),
+  })
+  try {
+    await crew.muster(workers)
+    const calmMs = Math.min(CALM_MS, 0.3 * ms)
+    await new Nemesis({ random, arena, crew, network, history, locks }).rage(ms - calmMs)
+    history.note({ is: 'calm' })
+    await sleep(calmMs)
+    await crew.end()
+    await sleep(LONGEST_LEASE_MS)
+    history.note({ is: 'left', keys: await patiently(() => heldKeys(locks)) })
+  } finally {
+    await crew.abandon()
+    await locks.close()
+    network.close()
+    resource.close()
+    history.close()
+    resourceHistory.close()
+  }
+}
+
+async function heldKeys(locks: Locks): Promise<string[]> {
+  const keys: string[] = []
+  for (let after: string | null | undefined; after !== null;) {
+    const { locks: found, next } = await locks.list({
+      limit: 1000,
+      ...(after === undefined ? {} : { after }),
+    })
+    keys.push(...found.map(({ key }) => key))
+    after = next
+  }
+  return keys
+}

@@ -1,0 +1,85 @@
+import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { arenaOf, type StoreName } from './arenas/index.ts'
+import { examine } from './check.ts'
+import { type Figures, figuresOf, sumOf } from './figures.ts'
+import type { Entry } from './history.ts'
+import { playRound } from './round.ts'
+import type { Result } from './table.ts'
+import { timeline } from './timeline.ts'
+import type { Violation } from './violation.ts'
+
+export interface RunOptions {
+  readonly minutes: number
+  readonly seed: number
+  readonly workers: number
+  readonly rate: number
+  readonly keep: string | undefined
+}
+
+const ROUND_MS = 120_000
+/** What is left after the last whole round and is shorter than this is no round. */
+const SHORTEST_ROUND_MS = 5_000
+const SHOWN = 10
+
+export async function runStore(store: StoreName, options: RunOptions): Promise<Result> {
+  const { minutes, workers, rate, keep } = options
+  const openArena = await arenaOf(store)
+  const figures: Figures[] = []
+  let total = 0
+  for (
+    let seed = options.seed, left = minutes * 60_000;
+    left >= SHORTEST_ROUND_MS;
+    seed += 1, left -= ROUND_MS
+  ) {
+    const ms = Math.min(ROUND_MS, left)
+    const round = { store, seed, minutes: ms / 60_000, workers, rate }
+    await playRound({ openArena, seed, ms, workers, rate }, async (entries, folder) => {
+      const { violations, figures: examined } = examine(entries)
+      const found = [...violations, ...idleness(entries)]
+      const own = figuresOf(entries, round.minutes, examined)
+      figures.push(own)
+      total += found.length
+      const { asks, grants } = own
+      const faults = Object.values(own.faults).reduce((sum, times) => sum + times, 0)
+      const verdict = found.length === 0 ? 'right' : `${found.length} VIOLATIONS`
+      console.log(`${store} seed ${seed}: ${asks} asks, ${grants} grants, ${faults} faults: ${verdict}`)
+      if (found.length > 0 || keep !== undefined) keepRound({ ...round, keep, entries, found, folder })
+    })
+  }
+  return { store, violations: total, ...sumOf(figures) }
+}
+
+/** A store that is back, and clients that do not find it: all would be refused, and nothing else be wrong. */
+function idleness(entries: readonly Entry[]): Violation[] {
+  const from = entries.find(({ is }) => is === 'calm')?.at ?? 0
+  if (entries.some(({ is, at }) => is === 'granted' && at > from)) return []
+  const message = 'nothing was granted after the last fault'
+  return [{ guarantee: 'G7', message, key: null, from, to: entries.at(-1)?.at ?? from, workers: [] }]
+}
+
+interface Kept extends Omit<RunOptions, 'keep'> {
+  readonly store: StoreName
+  readonly keep: string | undefined
+  readonly entries: readonly Entry[]
+  readonly found: readonly Violation[]
+  /** Where it is now. */
+  readonly folder: string
+}
+
+function keepRound({ store, seed, minutes, workers, rate, keep, entries, found, folder }: Kept): void {
+  const options = `--minutes ${minutes} --workers ${workers} --rate ${rate}`
+  const command = `npm run torture -- --store ${store} --seed ${seed} ${options}`
+  const parent = keep ?? mkdtempSync(join(tmpdir(), 'holdfast-torture-failed-'))
+  const place = join(parent, `${store}-${seed}`)
+  mkdirSync(parent, { recursive: true })
+  cpSync(folder, place, { recursive: true })
+  const messages = found.map(({ guarantee, message }) => `${guarantee}: ${message}`)
+  writeFileSync(join(place, 'verdict.txt'), `${[command, '', ...messages].join('\n')}\n`)
+  writeFileSync(join(place, 'timeline.html'), timeline(entries, [...found]))
+  if (found.length === 0) return
+  console.error(messages.slice(0, SHOWN).join('\n'))
+  if (messages.length > SHOWN) console.error(`and ${messages.length - SHOWN} more`)
+  console.error(`history, timeline.html and server logs: ${place}\nagain: ${command}`)
+}
