@@ -1,8 +1,7 @@
-import { mutant } from './mutant.ts'
-import type { Mutant } from './mutant.ts'
+import { type Bug, mutant } from '../mutant.ts'
 
 /** Deadlines, renewals, tokens, and what a holder is told. */
-export const LEASE_MUTANTS: readonly Mutant[] = [
+export const LEASE_BUGS: readonly Bug[] = [
   mutant(
     'the deadline counts from the reply instead of the send',
     'src/connection.ts',
@@ -23,7 +22,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     'no timer for the deadline: only reading `held` notices it',
-    'src/locks.ts',
+    'src/workings.ts',
     'holds.forEach((hold) => hold.expire())',
     'void holds',
   ),
@@ -42,7 +41,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
         replace: "if (this.#state === 'ended') return\n    this.#state = 'held'\n    const deadline",
       },
       {
-        file: 'src/lease.ts',
+        file: 'src/key-lease.ts',
         find: 'return this.#end === null && this.#loss === null && this.#hold.held',
         replace: 'return this.#end === null && this.#hold.held',
       },
@@ -83,9 +82,9 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   mutant('`atLeast` is ignored', 'src/line.ts', 'if (lingerMs > 0) {', 'if (lingerMs > 1e9) {'),
   mutant(
     'a nested lease is not told of the loss',
-    'src/lease.ts',
-    '    this.#level?.end(reason)\n    if (!this.#outer)',
-    '    if (!this.#outer)',
+    'src/key-lease.ts',
+    '    this.#level?.end(reason)\n    this.#whole',
+    '    this.#whole',
   ),
   mutant(
     "the user's error is masked by the loss",
@@ -101,7 +100,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     '`release` rejects because of a loss',
-    'src/lease.ts',
+    'src/key-lease.ts',
     'if (left instanceof LockError) throw left\n',
     "if (left instanceof LockError) throw left\n    if (!left) throw this.#loss ?? this.#notHeld('it was lost')\n",
   ),

@@ -1,43 +1,39 @@
-import { type Mutant, mutant } from './mutant.ts'
-
-const TESTS = 'test/unit/moving'
-
-export const MOVING_CONTROL: Mutant = { bug: 'nothing: a move as it is', changes: [], tests: TESTS }
+import { type Bug, mutant } from '../mutant.ts'
 
 /** Two stores as one, see `src/stores/moving`. */
-export const MOVING_MUTANTS: readonly Mutant[] = [
+export const MOVING_BUGS: readonly Bug[] = [
   mutant(
-    'a move: the number is not above what `from` gave',
+    'the number is not above what `from` gave',
     'src/stores/moving/acquire.ts',
     'return to > from ? to : from + 1',
     'return to > from ? to : from',
   ),
   mutant(
-    'a move: `from` does not learn the number',
+    '`from` does not learn the number',
     'src/stores/moving/acquire.ts',
     'const others = await faultsIn((some) => from.renew(some), isNext)',
     'const others: (Fault | undefined)[] = []; void isNext',
   ),
   mutant(
-    'a move: `to` does not learn the number',
+    '`to` does not learn the number',
     'src/stores/moving/acquire.ts',
     'const faults = await faultsIn((some) => to.renew(some), isLower)',
     'const faults: (Fault | undefined)[] = []; void isLower',
   ),
   mutant(
-    'a move: a partial grant is undone by its owner',
+    'a partial grant is undone by its owner',
     'src/stores/moving/acquire.ts',
     'takeBack(from, partial)]',
     'from.release(asks.filter((a) => partial.some((p) => p.key === a.key)))]',
   ),
   mutant(
-    'a move: a partial grant is not undone',
+    'a partial grant is not undone',
     'src/stores/moving/acquire.ts',
     'takeBack(from, partial)]',
     'takeBack(from, [])]',
   ),
   mutant(
-    'a move: `from` is raised before `to`',
+    '`from` is raised before `to`',
     'src/stores/moving/acquire.ts',
     `    const faults = await faultsIn((some) => to.renew(some), isLower)
     const isNext = (index: number): boolean => !faults[index] && (raises[index]?.raiseTo ?? 0) > 0
@@ -47,61 +43,61 @@ export const MOVING_MUTANTS: readonly Mutant[] = [
     const faults = await faultsIn((some) => to.renew(some), isLower)`,
   ),
   mutant(
-    'a move: a store that raises nothing is believed',
+    'a store that raises nothing is believed',
     'src/stores/moving/acquire.ts',
     'answer.grant < raiseTo ? notRaised(key) : undefined',
     'undefined',
   ),
   mutant(
-    'a move: what was lost while it was taken is granted',
+    'what was lost while it was taken is granted',
     'src/stores/moving/acquire.ts',
     'if (!answer.renewed) return lostMeanwhile(key)',
     'if (!answer.renewed) return undefined',
   ),
   mutant(
-    'a move: a loss in `to` is overlooked',
+    'a loss in `to` is overlooked',
     'src/stores/moving/renew.ts',
     `for (const answer of [from, to]) if (answer && 'renewed'`,
     `for (const answer of [from]) if (answer && 'renewed'`,
   ),
   mutant(
-    'a move: what is left of a lost lock stays',
+    'what is left of a lost lock stays',
     'src/stores/moving/renew.ts',
     'await Promise.all([takeBack(from, leftIn(inFrom)), takeBack(to, leftIn(inTo))])',
     'void leftIn',
   ),
   mutant(
-    'a move: a rotation gives two numbers',
+    'a rotation gives two numbers',
     'src/stores/moving/renew.ts',
     'if (isFault(answer) || !answer.renewed || answer.from === answer.to) return []',
     'if (isFault(answer) || !answer.renewed || answer.from >= 0) return []',
   ),
   mutant(
-    'a move: a lock that `from` had lost counts as released',
+    'a lock that `from` had lost counts as released',
     'src/stores/moving/release.ts',
     'released: wasInForce && two.released',
     'released: two.released',
   ),
   mutant(
-    'a move: a lock that `to` had lost counts as released',
+    'a lock that `to` had lost counts as released',
     'src/stores/moving/release.ts',
     'released: wasInForce && two.released',
     'released: wasInForce',
   ),
   mutant(
-    'a move: a silent store keeps the key in the other',
+    'a silent store keeps the key in the other',
     'src/stores/moving/release.ts',
     'await ended(releaseTo, HOLD_UP_MS)',
     'await releaseTo',
   ),
   mutant(
-    'a move: one who waits stays with the store that gave the key',
+    'one who waits stays with the store that gave the key',
     'src/stores/moving/watch.ts',
     'if (side === undefined || side === by) return',
     'return',
   ),
   mutant(
-    'a move: one who waits listens where the key is free',
+    'one who waits listens where the key is free',
     'src/stores/moving/watch.ts',
     `    this.#watches[side].delete(key)
     this.#watches[by].add(key)`,
@@ -109,15 +105,15 @@ export const MOVING_MUTANTS: readonly Mutant[] = [
     this.#watches.to.add(key)`,
   ),
   mutant(
-    'a move: a key in both stores is listed twice',
+    'a key in both stores is listed twice',
     'src/stores/moving/listing.ts',
     '=== null ? [lock] : []',
     '=== null ? [lock] : [lock]',
   ),
   mutant(
-    'a move: an eviction leaves the key in `to`',
+    'an eviction leaves the key in `to`',
     'src/stores/moving/store.ts',
     'to && isMeant(to) ? await houses.to.evict(key, to.grant) : null',
     'null',
   ),
-].map((each) => ({ ...each, tests: TESTS }))
+]

@@ -1,8 +1,7 @@
-import { mutant } from './mutant.ts'
-import type { Mutant } from './mutant.ts'
+import { type Bug, mutant } from '../mutant.ts'
 
 /** Batches, time limits, unknown outcomes, and what is left when all is over. */
-export const STORE_CALL_MUTANTS: readonly Mutant[] = [
+export const STORE_CALL_BUGS: readonly Bug[] = [
   mutant(
     'anybody may release: the store does not look at the owner',
     'test/simulation/model-store.ts',
@@ -103,8 +102,8 @@ export const STORE_CALL_MUTANTS: readonly Mutant[] = [
     'if (hold.renewalsUnderWay >= MAX_UNDER_WAY) return\n',
     '',
   ),
-  mutant('close leaves the timer of renewals', 'src/locks.ts', 'this.#renewals.close()\n', ''),
-  mutant('close leaves the timer of deadlines', 'src/locks.ts', 'this.#deadlines.close()\n', ''),
+  mutant('close leaves the timer of renewals', 'src/workings.ts', 'this.#renewals.close()\n', ''),
+  mutant('close leaves the timer of deadlines', 'src/workings.ts', 'this.#deadlines.close()\n', ''),
   mutant(
     'close leaves the timers of calls under way',
     'src/connection.ts',

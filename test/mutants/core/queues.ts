@@ -1,13 +1,12 @@
-import { mutant } from './mutant.ts'
-import type { Mutant } from './mutant.ts'
+import { type Bug, mutant } from '../mutant.ts'
 
 /** Waiting, handing on, entering again, giving others a turn. */
-export const QUEUE_MUTANTS: readonly Mutant[] = [
+export const QUEUE_BUGS: readonly Bug[] = [
   mutant(
     'a waiter that was aborted stays in the queue',
     'src/line.ts',
-    '      this.#waiters.delete(waiter)\n      counters.aborted += 1',
-    '      counters.aborted += 1',
+    "if (why === 'abort') this.#fail(waiter, 'aborted', aborted(this.key, waiter.request.signal))",
+    "if (why === 'abort') waiter.fail(aborted(this.key, waiter.request.signal))",
   ),
   mutant(
     'last come, first served',
@@ -62,13 +61,13 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   mutant(
     're-entry waits for itself',
-    'src/locks.ts',
+    'src/entrance.ts',
     'if (!outer) return',
     'if (!outer || outer.held) return',
   ),
   mutant(
     '`reentrant: false` enters again',
-    'src/locks.ts',
+    'src/entrance.ts',
     'if (!request.reentrant) {',
     'if (!request.reentrant && key.length === 0) {',
   ),

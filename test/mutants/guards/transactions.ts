@@ -1,0 +1,59 @@
+import { type Bug, mutant } from '../mutant.ts'
+
+const ORDER = 'src/transaction/order.ts'
+const POSTGRES = 'test/faults/transaction-postgres.test.ts'
+const OUTAGES = 'test/faults/transaction-outages.test.ts'
+
+export const TRANSACTION_BUGS: readonly Bug[] = [
+  {
+    ...mutant(
+      'COMMIT is sent without a look at the lease',
+      ORDER,
+      'if (!lease.held) throw notHeld(terms)\n    await session.commit()',
+      'await session.commit()',
+      'is rolled back if the lease is lost',
+    ),
+    tests: POSTGRES,
+  },
+  {
+    ...mutant(
+      'a COMMIT whose answer was lost is told as a success',
+      'src/transaction/pg.ts',
+      'throw refused ? error : unknownOutcome(key, error)',
+      'if (refused) throw error\n      return',
+      'a lost reply to COMMIT',
+    ),
+    tests: OUTAGES,
+  },
+  mutant(
+    'the lock is given back before COMMIT',
+    'src/locks.ts',
+    'return this.using(keys, terms.usingOptions, (lease) => run(lease as AnyLease) as Promise<T>)',
+    `const [outcome] = await this.using(keys, terms.usingOptions, (lease) => [run(lease as AnyLease) as Promise<T>])
+    return outcome as Promise<T>`,
+  ),
+  mutant(
+    'the token is not shown to the guard',
+    ORDER,
+    'if (guard) await check(guard, session, terms)',
+    'if (guard && session === null) await check(guard, session, terms)',
+  ),
+  mutant(
+    'the next transaction on a connection begins before the last one has ended',
+    ORDER,
+    'return await inSession(session, terms, guard, body)',
+    'return inSession(session, terms, guard, body)',
+  ),
+  mutant(
+    'a function that fails leaves its transaction open',
+    ORDER,
+    'await session.rollback()\n    if (error instanceof LockError)',
+    'if (error instanceof LockError)',
+  ),
+  mutant(
+    'of several keys only the first is checked',
+    ORDER,
+    'for (const key of lease.keys) await',
+    'for (const key of lease.keys.slice(0, 1)) await',
+  ),
+]

@@ -1,0 +1,88 @@
+import { type Bug, mutant } from '../mutant.ts'
+
+/** What is run: `npm run embed` writes it. */
+const LUA = 'src/stores/redis/lua.ts'
+
+export const REDIS_BUGS: readonly Bug[] = [
+  mutant(
+    'a release does not look at the owner',
+    LUA,
+    `if not text or not is_of(text, owner) then
+    reply[i] = problem(KEYS[i], text) or 0`,
+    `if not text then
+    reply[i] = problem(KEYS[i], text) or 0`,
+    'store release',
+  ),
+  mutant(
+    'the fence of a bucket is not written, and numbers fall back to the clock',
+    LUA,
+    `return #fences > 0 and pcall('MSET', unpack(fences)).err or nil`,
+    'return nil',
+    'store grants',
+  ),
+  mutant(
+    'a late copy of an ask shortens the lease',
+    LUA,
+    `if call('PTTL', record) < tonumber(ask.lease) then`,
+    'if tonumber(ask.lease) then',
+    'store acquire',
+  ),
+  mutant(
+    'a rotated record loses its expiry, and is held for ever',
+    LUA,
+    `call('SET', KEYS[i], with_grant(texts[i], grant), 'KEEPTTL')`,
+    `call('SET', KEYS[i], with_grant(texts[i], grant))`,
+    'store (renew|grants|expiry)',
+  ),
+  mutant(
+    'an eviction does not look at the grant number',
+    LUA,
+    'or numbers_in(text) ~= tonumber(ARGV[1]) then return false end',
+    'then return false end',
+    'store (evict|repeats)',
+  ),
+  mutant(
+    'a release tells nobody',
+    LUA,
+    `  call(publish, sub(record, 1, base) .. 'freed:' .. id, sub(record, base + 1))\n`,
+    '',
+    'store (watch|push)',
+  ),
+  mutant(
+    'numbers only count, without the clock of the server',
+    LUA,
+    'math.max(last[number] + 1, now, at_least)',
+    'math.max(last[number] + 1, at_least)',
+    'store grants',
+  ),
+  {
+    ...mutant(
+      'a grant forgets who else waits for the key',
+      LUA,
+      `local tail = others ~= '' and ask.rest`,
+      'local tail = others == nil and ask.rest',
+      'G8 is one of 30',
+    ),
+    tests: 'test/faults/redis-store-waiters.test.ts',
+  },
+  {
+    ...mutant(
+      'a grant that too few replicas have is told as one',
+      'src/stores/redis/store.ts',
+      'isGranted(answer) ? { error: tooFewReplicas(seen, this.#replicas) } : answer,',
+      'isGranted(answer) && seen < 0 ? { error: tooFewReplicas(seen, this.#replicas) } : answer,',
+      'is taken back and reported$',
+    ),
+    tests: 'test/faults/redis-store-replicas.test.ts',
+  },
+  {
+    ...mutant(
+      'of a cluster, the answers of a node come in the wrong order',
+      'src/stores/redis/parts.ts',
+      'answers.set(key, each[index] as O)',
+      'answers.set(key, each[part.length - 1 - index] as O)',
+      'store (acquire|release) answers in the order',
+    ),
+    tests: 'test/conformance/redis-cluster-ioredis.test.ts',
+  },
+]
