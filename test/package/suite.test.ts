@@ -5,13 +5,13 @@ import { run } from './command.ts'
 import { NODE_VERSIONS } from './node-versions.ts'
 
 /**
- * The suite as shipped, on drivers that the Node which runs the other tests may not have: `node:sqlite`
- * from a path, and better-sqlite3 as the user's own database.
+ * The suite as shipped: in memory, and on drivers that the Node which runs the other tests may not have,
+ * `node:sqlite` from a path and better-sqlite3 as the user's own database.
  */
 const { full, nodes } = inject('packed')
 
 describe.concurrent.each(NODE_VERSIONS)('on Node %s the packed suite passes under node:test', (version) => {
-  it.each(['path', 'better-sqlite3'])('with SQLite opened by %s', async (driver) => {
+  it.each(['memory', 'path', 'better-sqlite3'])('with a store opened by %s', async (driver) => {
     const file = join(mkdtempSync(join(full, 'suite-')), 'locks.db')
     const flags = ['--disable-warning=ExperimentalWarning', '--test', '--test-reporter=tap']
     const env = { DRIVER: driver, FILE: file }
