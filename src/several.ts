@@ -39,13 +39,15 @@ export async function takeAll(
       counters.requests += granted
       if (stop !== null) {
         counters.requests += 1
-        if (leftMs() === 0 || !mayPass(stop)) {
+        // Read once: it goes on falling, and one who waits for no time at all has no timer.
+        const waitMs = leftMs()
+        if (waitMs === 0 || !mayPass(stop)) {
           if (!(stop instanceof Contention)) throw counted(stop, counters)
           const contention = new Contention(stop.key, env.now() - start, stop.holder, stop.by)
           journal.timedOut(contention)
           return end(contention)
         }
-        const outcome = await enter(keys[parts.length] as string, { ...request, waitMs: leftMs() })
+        const outcome = await enter(keys[parts.length] as string, { ...request, waitMs })
         if (outcome instanceof Contention) return end(outcome)
         parts.push(outcome)
       }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { LockError } from '../../src/errors.ts'
 import type { Locks } from '../../src/locks.ts'
 import { Random } from '../simulation/random.ts'
@@ -52,6 +52,25 @@ describe('several keys, at any moment', () => {
       await two.close()
       expect(time.timers).toBe(0)
       expect(await store.heldKeys()).toEqual([])
+    }
+  })
+
+  it('G7 ends with its wait, wherever on the way the process stands still', async () => {
+    for (const moment of MOMENTS) {
+      const { time, locks, other } = world()
+      const two = other()
+      await two.acquire('a', { lease: '1h' })
+      const now = time.now.bind(time)
+      let reads = 0
+      vi.spyOn(time, 'now').mockImplementation(() => {
+        const read = now()
+        if (reads++ === moment) time.block(1_000)
+        return read
+      })
+      const pair = track(locks.acquire(['a', 'b'], { wait: 1_000 }))
+      await time.advance(5_000)
+      expect(pair, `after ${moment}`).toMatchObject({ settled: true, error: expect.any(LockError) })
+      await Promise.all([locks.close(), two.close()])
     }
   })
 
