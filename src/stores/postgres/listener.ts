@@ -70,11 +70,10 @@ export class Listener {
 
   /** Until the connection is lost or an echo stays out. */
   async #converse(over: AbortSignal, heardItself: () => void): Promise<void> {
+    // Once for all echoes: it may go on for years. The one that is waited for when it is over never comes.
+    over.addEventListener('abort', () => this.#echoed?.(), { once: true })
     while (!over.aborted) {
-      const echo = new Promise<void>((resolve) => {
-        this.#echoed = resolve
-        over.addEventListener('abort', () => resolve(), { once: true })
-      })
+      const echo = new Promise<void>((resolve) => (this.#echoed = resolve))
       await Promise.all([
         this.#listened.notify(this.#listened.channel, ECHO),
         within(echo, () => 'no message came back on the listening connection'),
