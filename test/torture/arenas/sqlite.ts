@@ -1,6 +1,7 @@
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isSqliteBusy, type SqliteDatabase } from '../../../src/databases/sqlite.ts'
 import { loadDriver } from '../../../src/stores/sqlite/driver.ts'
-import type { SqliteDatabase } from '../../../src/databases/sqlite.ts'
 import type { Arena } from './arena.ts'
 
 export default async function open(folder: string): Promise<Arena> {
@@ -14,11 +15,11 @@ export default async function open(folder: string): Promise<Arena> {
       let busy: SqliteDatabase | undefined
       return {
         ...{ fault: 'file busy', target: 'all', loses: false, ms: random.between(100, 5000) },
-        begin: () => {
-          const db = openDatabase(path)
-          db.exec('pragma busy_timeout = 2000')
-          db.exec('begin immediate')
-          busy = db
+        begin: async () => {
+          busy = openDatabase(path)
+          busy.exec('pragma busy_timeout = 0')
+          // A worker that stands still may have it until it goes on.
+          while (!begins(busy)) await sleep(20)
         },
         end: () => {
           busy?.exec('commit')
@@ -28,5 +29,15 @@ export default async function open(folder: string): Promise<Arena> {
     },
     keepLogs: () => {},
     stop: async () => {},
+  }
+}
+
+function begins(db: SqliteDatabase): boolean {
+  try {
+    db.exec('begin immediate')
+    return true
+  } catch (error) {
+    if (!isSqliteBusy(error)) throw error
+    return false
   }
 }

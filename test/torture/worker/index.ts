@@ -66,6 +66,10 @@ async function stop(): Promise<void> {
   history.note({ is: 'closed' })
   await client.end()
   resource.close()
-  // Nothing of ours keeps this process alive now.
+  // Nothing of ours keeps this process alive now. If something does, the history says what.
   process.disconnect()
+  setTimeout(() => {
+    const resources = process.getActiveResourcesInfo()
+    history.note({ is: 'note', text: `still alive, by ${resources.join(', ')}` })
+  }, 5_000).unref()
 }
