@@ -1,5 +1,6 @@
 import type * as Holdfast from '../src/index.ts'
 import type * as Mongo from '../src/stores/mongo/index.ts'
+import type * as Mysql from '../src/stores/mysql/index.ts'
 import type * as Postgres from '../src/stores/postgres/index.ts'
 import type * as Redis from '../src/stores/redis/index.ts'
 import type * as Sqlite from '../src/stores/sqlite/index.ts'
@@ -14,6 +15,7 @@ const sqlite: string = 'holdfast/sqlite'
 const postgres: string = 'holdfast/postgres'
 const redis: string = 'holdfast/redis'
 const mongo: string = 'holdfast/mongo'
+const mysql: string = 'holdfast/mysql'
 
 if (!new URL(import.meta.resolve(core)).pathname.endsWith('/dist/index.js')) {
   throw new Error(`these are not the built files: ${import.meta.resolve(core)}`)
@@ -28,3 +30,5 @@ export const importPostgres = (): Promise<typeof Postgres> => import(postgres)
 export const importRedis = (): Promise<typeof Redis> => import(redis)
 
 export const importMongo = (): Promise<typeof Mongo> => import(mongo)
+
+export const importMysql = (): Promise<typeof Mysql> => import(mysql)

@@ -1,3 +1,4 @@
+import { HELD_LEASES } from './held-leases.ts'
 import { MARIADB, type MariadbScenario } from './mariadb/figures.ts'
 import { MONGO, type MongoContender, type MongoScenario } from './mongo/figures.ts'
 import { POSTGRES } from './postgres/figures.ts'
@@ -37,6 +38,9 @@ export type Scenario =
   | 'postgres-known-keys'
   | 'postgres-one-task'
   | 'postgres-one-key'
+  | 'postgres-one-key-tasks'
+  | 'postgres-handover'
+  | 'postgres-held-leases'
   | 'postgres-turns'
   | 'postgres-several-keys'
   | 'postgres-plans'
@@ -65,6 +69,8 @@ export interface Figure {
   readonly unit: string
   readonly atLeast?: number
   readonly atMost?: number
+  /** To what someone else does, or the driver alone. Such figures are shown first. */
+  readonly ratio?: boolean
 }
 
 export interface Measurement {
@@ -156,20 +162,14 @@ export const MEASUREMENTS: readonly Measurement[] = [
     scenario: 'held-leases',
     title: '10,000 held leases of 30 s, renewed every 10 s, memory store',
     rounds: 1,
-    figures: [
-      { name: 'calls', unit: 'store calls per 10 s', atMost: 20 },
-      { name: 'corePercent', unit: '% of a core', atMost: 2 },
-    ],
+    figures: HELD_LEASES,
   },
   {
     group: 'leases',
     scenario: 'held-leases-sqlite',
     title: '10,000 held leases of 30 s, renewed every 10 s, SQLite',
     rounds: 1,
-    figures: [
-      { name: 'calls', unit: 'store calls per 10 s', atMost: 20 },
-      { name: 'corePercent', unit: '% of a core', atMost: 2 },
-    ],
+    figures: HELD_LEASES,
   },
   {
     group: 'heap',

@@ -1,26 +1,38 @@
 import { writeFileSync } from 'node:fs'
-import { cpus, totalmem, type } from 'node:os'
+import { type Bar, barChart } from './chart/bar-chart.ts'
+import { listed, type Machine } from './machine.ts'
+import { markdown } from './markdown.ts'
 import { cells, HEADER, type Row } from './summary.ts'
 
-const FILE = new URL('../docs/benchmarks.md', import.meta.url)
+const DOCS = new URL('../docs/', import.meta.url)
+const CHART = 'images/benchmarks.svg'
 
 /** Writes down what was measured, where and how. */
-export function record(rows: readonly Row[], notes: readonly string[], load: number): void {
-  const [cpu] = cpus()
+export function record(rows: readonly Row[], notes: readonly string[], machine: Machine): void {
+  const of = (ratio: boolean): string[][] => rows.filter((row) => row.ratio === ratio).map(cells)
   const lines = [
     '# Benchmarks',
     '',
-    'Written by `npm run bench -- --record`, which builds the package and measures the built files. Each round',
+    'Written by `npm run bench -- all --record`, which builds the package and measures the built files. Each round',
     'runs in a process of its own; the spread is from the lowest to the highest round. Rates are wall time;',
-    'the processor time beside them depends less on what else the machine does.',
+    'the processor time beside them depends less on what else the machine does. The same figures are in',
+    '[benchmarks.json](benchmarks.json); how they grow is in [scaling.md](scaling.md).',
     '',
-    `- Date: ${new Date().toISOString().slice(0, 10)}`,
-    `- Processor: ${cpu?.model.trim() ?? 'unknown'}, ${cpus().length} cores`,
-    `- Memory: ${Math.round(totalmem() / 2 ** 30)} GiB`,
-    `- System: ${type()}, Node ${process.version}`,
-    `- Load when it began: ${load.toFixed(1)}`,
+    ...listed(machine),
     '',
-    ...markdown([HEADER, ...rows.map(cells)]),
+    '## Ratios',
+    '',
+    'To the best of the peers, or to what one does with the driver alone, in the same run.',
+    '',
+    ...markdown([HEADER, ...of(true)]),
+    '',
+    `![How far each figure is from its target](${CHART})`,
+    '',
+    '## Figures',
+    '',
+    'Those with a name in the second column are of others, for the same work.',
+    '',
+    ...markdown([HEADER, ...of(false)]),
     '',
     ...notes.map((line) => `- ${line}`),
     '',
@@ -44,6 +56,8 @@ export function record(rows: readonly Row[], notes: readonly string[], load: num
     '- **PostgreSQL, one task.** In turns with two such statements on one connection, in the same process.',
     '- **PostgreSQL, one key, 4 processes.** Each task is in again and again for 3 s; the section yields once and',
     '  checks that it is alone in its process. Peers poll; holdfast hands a key on inside a process for up to 100 ms.',
+    '- **PostgreSQL, hand-over.** From just before the release in one process until another has the key; a durable write',
+    '  is one `update` of one row after a pause as long as that before the release.',
     '- **PostgreSQL, 20 processes.** From the release that lets the first in, when all others are in line, to the end',
     '  of the last turn. The same processes for all rounds; the first two do not count.',
     '- **PostgreSQL, steps and growth.** Execution time that `EXPLAIN (ANALYZE)` shows for prepared statements. Sizes',
@@ -59,13 +73,27 @@ export function record(rows: readonly Row[], notes: readonly string[], load: num
     '  everyone. Commands are those that the server has counted. mongo-locks does not wait, so it is asked again.',
     '- **MongoDB, hand-over.** From just before the release in one process until another has the key; a confirmed write is',
     '  one `updateOne` after a pause as long as that before the release.',
+    '- **MariaDB.** A server on the same machine that writes every commit to disk. *Plain* is `insert ignore` and `delete`',
+    '  through a pool of 10; where a key is held it asks again every 10 ms.',
+    '- **Watching.** The built files as they are and with counting taken out, in turns with a block of calls each; the',
+    '  lower tenth of the blocks. A listener, a subscriber and a tracer do nothing.',
     '',
   ]
-  writeFileSync(FILE, lines.join('\n'))
+  writeFileSync(new URL('benchmarks.md', DOCS), lines.join('\n'))
+  writeFileSync(new URL('benchmarks.json', DOCS), `${JSON.stringify({ machine, notes, rows }, rounded, 1)}\n`)
+  writeFileSync(new URL(CHART, DOCS), barChart('Figure by target: right of the line it is met', bars(rows)))
   console.log('\nwritten to docs/benchmarks.md')
 }
 
-function markdown([header = [], ...body]: readonly (readonly string[])[]): string[] {
-  const line = (row: readonly string[]): string => `| ${row.join(' | ')} |`
-  return [line(header), line(header.map(() => '---')), ...body.map(line)]
+/** 1 is the target, whichever way it points; more is better. */
+function bars(rows: readonly Row[]): Bar[] {
+  return rows.flatMap(({ title, who, unit, median, atLeast, atMost, met }) => {
+    const value = atLeast === null ? (atMost ?? NaN) / median : median / atLeast
+    const name = [title.replaceAll('`', ''), who || unit].join(' · ')
+    return met !== null && value > 0 && Number.isFinite(value) ? [{ name, value, met }] : []
+  })
+}
+
+function rounded(_name: string, value: unknown): unknown {
+  return typeof value === 'number' ? Number(value.toPrecision(4)) : value
 }

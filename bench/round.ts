@@ -25,6 +25,10 @@ const SCENARIOS: Record<Scenario, (contender: Contender) => Promise<Samples>> = 
   'postgres-one-task': async () => (await import('./scenarios/postgres-one-task.ts')).oneTask(),
   'postgres-one-key': async (contender) =>
     (await import('./scenarios/postgres-one-key.ts')).oneKey(contender),
+  'postgres-one-key-tasks': async (contender) =>
+    (await import('./scenarios/postgres-one-key-tasks.ts')).oneKey(contender),
+  'postgres-handover': async () => (await import('./scenarios/postgres-handover.ts')).handover(),
+  'postgres-held-leases': async () => (await import('./scenarios/held-leases.ts')).onPostgres(),
   'postgres-turns': async () => (await import('./scenarios/postgres-turns.ts')).turns(),
   'postgres-several-keys': async () => (await import('./scenarios/several-keys.ts')).onPostgres(),
   'postgres-plans': async () => (await import('./scenarios/postgres-plans.ts')).plans(),

@@ -3,9 +3,14 @@ import type { Samples } from './throughput.ts'
 
 /** One figure over all rounds. */
 export interface Row {
+  /** What was measured. */
   readonly title: string
+  /** Who did it, or against whom it is measured; empty for holdfast itself. */
+  readonly who: string
   readonly unit: string
-  readonly target: string
+  readonly ratio: boolean
+  readonly atLeast: number | null
+  readonly atMost: number | null
   readonly median: number
   readonly low: number
   readonly high: number
@@ -15,22 +20,31 @@ export interface Row {
   readonly met: boolean | null
 }
 
-export function summarize(title: string, figure: Figure, samples: Samples): Row {
-  const { name, unit, atLeast = -Infinity, atMost = Infinity } = figure
+export function summarize(title: string, who: string, figure: Figure, samples: Samples): Row {
+  const { name, unit, atLeast = null, atMost = null, ratio = false } = figure
   const values = sorted(samples[name] ?? [])
   const median = middle(values)
-  const target =
-    atLeast > -Infinity ? `≥ ${formatted(atLeast)}` : atMost < Infinity ? `≤ ${formatted(atMost)}` : ''
   return {
     title,
+    who,
     unit,
-    target,
+    ratio,
+    atLeast,
+    atMost,
     median,
     low: values[0] ?? NaN,
     high: values.at(-1) ?? NaN,
     cpuUs: samples['cpuUs'] ? middle(sorted(samples['cpuUs'])) : null,
-    met: target === '' ? null : median >= atLeast && median <= atMost,
+    met:
+      atLeast === null && atMost === null
+        ? null
+        : median >= (atLeast ?? -Infinity) && median <= (atMost ?? Infinity),
   }
+}
+
+/** Those that say how it compares, before those that say how much it is. */
+export function ratiosFirst(rows: readonly Row[]): Row[] {
+  return [...rows.filter(({ ratio }) => ratio), ...rows.filter(({ ratio }) => !ratio)]
 }
 
 /** The same work done by another. */
@@ -55,12 +69,19 @@ export function formatted(value: number): string {
   return value.toLocaleString('en', { maximumFractionDigits: digits })
 }
 
-export const HEADER: readonly string[] = ['', 'median', 'spread', 'processor time', 'target', 'met']
+export const HEADER: readonly string[] = ['', '', 'median', 'spread', 'processor time', 'target', 'met']
 
-export function cells({ title, unit, target, median, low, high, cpuUs, met }: Row): string[] {
+export function cells(row: Row): string[] {
+  const { title, who, unit, median, low, high, cpuUs, met } = row
   const spread = low === high ? '' : `${formatted(low)} … ${formatted(high)}`
   const cpu = cpuUs === null ? '' : `${formatted(cpuUs)} µs each`
-  return [title, `${formatted(median)} ${unit}`, spread, cpu, target, met === null ? '' : met ? 'yes' : 'NO']
+  const said = met === null ? '' : met ? 'yes' : 'NO'
+  return [title, who, `${formatted(median)} ${unit}`, spread, cpu, targetOf(row), said]
+}
+
+function targetOf({ atLeast, atMost }: Row): string {
+  if (atLeast !== null) return `≥ ${formatted(atLeast)}`
+  return atMost === null ? '' : `≤ ${formatted(atMost)}`
 }
 
 function sorted(values: readonly number[]): number[] {

@@ -1,6 +1,14 @@
 import type { Measurement } from '../figures.ts'
+import { HELD_LEASES } from '../held-leases.ts'
 
-export type MariadbScenario = 'mariadb-new-keys' | 'mariadb-known-keys' | 'mariadb-plain' | 'mariadb-one-task'
+export type MariadbScenario =
+  | 'mariadb-new-keys'
+  | 'mariadb-known-keys'
+  | 'mariadb-plain'
+  | 'mariadb-one-task'
+  | 'mariadb-one-key'
+  | 'mariadb-one-key-plain'
+  | 'mariadb-held-leases'
 
 const PLAIN = {
   name: 'one plain statement per step',
@@ -35,7 +43,23 @@ export const MARIADB: readonly Measurement[] = [
     figures: [
       { name: 'pairMs', unit: 'ms' },
       { name: 'plainMs', unit: 'ms for INSERT IGNORE and DELETE' },
-      { name: 'timesPlain', unit: '× INSERT IGNORE and DELETE', atMost: 1.15 },
+      { name: 'timesPlain', unit: '× INSERT IGNORE and DELETE', atMost: 1.15, ratio: true },
     ],
+  },
+  {
+    group: 'mariadb',
+    scenario: 'mariadb-one-key',
+    title: 'MariaDB, one key, 50 tasks of one process',
+    rounds: 3,
+    figures: [{ name: 'perSecond', unit: 'sections/s' }],
+    peers: [{ name: 'plain statements, asks every 10 ms', scenario: 'mariadb-one-key-plain' }],
+    timesBest: 50,
+  },
+  {
+    group: 'mariadb',
+    scenario: 'mariadb-held-leases',
+    title: '10,000 held leases of 30 s, renewed every 10 s, MariaDB',
+    rounds: 1,
+    figures: HELD_LEASES,
   },
 ]

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import mysql, { type Pool, type RowDataPacket } from 'mysql2/promise'
+import mysql, { type Pool, type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
 
 /** Where `index.ts` has a server for all rounds. */
 const SERVER = 'HOLDFAST_MYSQL_URL'
@@ -41,11 +41,32 @@ export async function versionOf(pool: Pool): Promise<string> {
 }
 
 /** What one would do by hand. */
-export async function makePlain(pool: Pool): Promise<(key: string) => Promise<void>> {
+interface Plain {
+  /** Null if the key is held. */
+  take(key: string): Promise<string | null>
+  giveBack(key: string, owner: string): Promise<void>
+}
+
+export async function makePlain(pool: Pool): Promise<Plain> {
   await pool.query('create table plain (name varchar(200) primary key, owner varchar(40) not null)')
-  return async (key) => {
-    const owner = randomBytes(12).toString('base64url')
-    await pool.execute('insert ignore into plain values (?, ?)', [key, owner])
-    await pool.execute('delete from plain where name = ? and owner = ?', [key, owner])
+  return {
+    async take(key) {
+      const owner = randomBytes(12).toString('base64url')
+      const [result] = await pool.execute<ResultSetHeader>('insert ignore into plain values (?, ?)', [
+        key,
+        owner,
+      ])
+      return result.affectedRows === 1 ? owner : null
+    },
+    async giveBack(key, owner) {
+      await pool.execute('delete from plain where name = ? and owner = ?', [key, owner])
+    },
   }
+}
+
+/** Takes a key that nobody else wants, and gives it back. */
+export async function pairOf(plain: Plain, key: string): Promise<void> {
+  const owner = await plain.take(key)
+  if (owner === null) throw new Error(`"${key}" was held`)
+  await plain.giveBack(key, owner)
 }

@@ -14,6 +14,7 @@ const SCENARIOS: Record<MongoScenario, (contender: MongoContender) => Promise<Sa
     (await import('../scenarios/mongo-processes.ts')).processes(contender),
   'mongo-turns': async (contender) => (await import('../scenarios/mongo-turns.ts')).turns(contender),
   'mongo-handover': async () => (await import('../scenarios/mongo-handover.ts')).handover(),
+  'mongo-held-leases': async () => (await import('../scenarios/held-leases.ts')).onMongo(),
 }
 
 const [scenario, contender] = process.argv.slice(2) as [MongoScenario, string]

@@ -3,7 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../../src/index.ts'
-import { holdfast, importSqlite } from '../built.ts'
+import { holdfast } from '../built.ts'
+import { withDatabase as withMariadb } from '../mariadb/server.ts'
+import { withDatabase as withMongo } from '../mongo/server.ts'
+import { withDatabase as withPostgres } from '../postgres/database.ts'
+import { storeAt } from '../store-at.ts'
 import type { Samples } from '../throughput.ts'
 
 const LEASES = 10_000
@@ -20,11 +24,22 @@ export function onMemory(): Promise<Samples> {
 export async function onSqlite(): Promise<Samples> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
   try {
-    const { sqliteStore } = await importSqlite()
-    return await measure(sqliteStore(join(folder, 'locks.db')))
+    return await measure(await storeAt('sqlite', join(folder, 'locks.db')))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+export function onPostgres(): Promise<Samples> {
+  return withPostgres(async (url) => measure(await storeAt('postgres', url)))
+}
+
+export function onMongo(): Promise<Samples> {
+  return withMongo(async (url) => measure(await storeAt('mongo', url)))
+}
+
+export function onMariadb(): Promise<Samples> {
+  return withMariadb(async (url) => measure(await storeAt('mariadb', url)))
 }
 
 /** Leases are taken evenly over one period, as by a program under steady load, and then only kept. */

@@ -1,9 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
+import { passes } from '../baton.ts'
 import { Crew } from '../crew.ts'
-import type { Hold } from '../mongo/handover-process.ts'
 import { onServer, withDatabase } from '../mongo/server.ts'
 import { percentile } from '../percentile.ts'
-import { inOrder, refuseOverlap } from '../stay.ts'
 import type { Samples } from '../throughput.ts'
 
 const TURNS_EACH = 80
@@ -22,15 +21,8 @@ export function handover(): Promise<Samples> {
   return withDatabase(async (url) => {
     const crew = await Crew.gather(2, FILE, [url, String(TURNS_EACH)])
     await crew.tell('warm up')
-    const holds = inOrder((await crew.tell<Hold[]>('measure')).flat())
+    const passed = passes(await crew.tell('measure'), IN_LINE_MS)
     await crew.dismiss()
-    refuseOverlap(holds)
-    const passed = holds.flatMap(({ asked, from, pid }, i) => {
-      const before = holds[i - 1]
-      return before && before.pid !== pid && asked < before.to - IN_LINE_MS ? [from - before.to] : []
-    })
-    if (passed.length < TURNS_EACH)
-      throw new Error(`it went from one to the other ${passed.length} times only`)
     const { writeMs, pingMs } = await roundTrips(url)
     const [p50Ms, p99Ms] = [percentile(passed, 50), percentile(passed, 99)]
     return {

@@ -1,5 +1,5 @@
 import { holdfast } from '../built.ts'
-import { makePlain, onServer, withDatabase } from '../mariadb/server.ts'
+import { makePlain, onServer, pairOf, withDatabase } from '../mariadb/server.ts'
 import { type Samples, throughput } from '../throughput.ts'
 
 const TASKS = 100
@@ -21,8 +21,8 @@ export function knownKeys(): Promise<Samples> {
 export function plainStatements(): Promise<Samples> {
   return withDatabase((url) =>
     onServer(url, async (pool) => {
-      const pair = await makePlain(pool)
-      return throughput(TASKS, PAIRS_OF_PEERS, (i) => pair(`key ${i}`))
+      const plain = await makePlain(pool)
+      return throughput(TASKS, PAIRS_OF_PEERS, (i) => pairOf(plain, `key ${i}`))
     }),
   )
 }

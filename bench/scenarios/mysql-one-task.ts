@@ -1,5 +1,5 @@
 import { holdfast } from '../built.ts'
-import { makePlain, onServer, withDatabase } from '../mariadb/server.ts'
+import { makePlain, onServer, pairOf, withDatabase } from '../mariadb/server.ts'
 import type { Samples } from '../throughput.ts'
 
 const WARM_UP = 500
@@ -20,7 +20,7 @@ export function oneTask(): Promise<Samples> {
         const start = performance.now()
         await pair()
         const middle = performance.now()
-        await plain('key')
+        await pairOf(plain, 'key')
         if (i < WARM_UP) continue
         own.push(middle - start)
         theirs.push(performance.now() - middle)

@@ -1,9 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
+import { passes } from '../baton.ts'
 import { Crew } from '../crew.ts'
-import type { Hold } from '../redis/handover-process.ts'
 import { percentile } from '../percentile.ts'
 import { onServer, withKeys } from '../redis/server.ts'
-import { inOrder, refuseOverlap } from '../stay.ts'
 import type { Samples } from '../throughput.ts'
 
 const TURNS_EACH = 150
@@ -22,15 +21,8 @@ export function handover(): Promise<Samples> {
   return withKeys(async (url, prefix) => {
     const crew = await Crew.gather(2, FILE, [url, prefix, String(TURNS_EACH)])
     await crew.tell('warm up')
-    const holds = inOrder((await crew.tell<Hold[]>('measure')).flat())
+    const passed = passes(await crew.tell('measure'), IN_LINE_MS).map((ms) => ms * 1000)
     await crew.dismiss()
-    refuseOverlap(holds)
-    const passed = holds.flatMap(({ asked, from, pid }, i) => {
-      const before = holds[i - 1]
-      return before && before.pid !== pid && asked < before.to - IN_LINE_MS ? [(from - before.to) * 1000] : []
-    })
-    if (passed.length < TURNS_EACH)
-      throw new Error(`it went from one to the other ${passed.length} times only`)
     await roundTrips(url, BUSY_TRIPS, 0)
     const tripUs = percentile(await roundTrips(url, PAUSED_TRIPS, PAUSE_MS), 50)
     const busyTripUs = percentile(await roundTrips(url, BUSY_TRIPS, 0), 50)

@@ -1,30 +1,18 @@
 import { open, prove } from '../redis/contenders.ts'
 import type { RedisContender } from '../redis/figures.ts'
 import { withKeys } from '../redis/server.ts'
-import { type Samples, throughput } from '../throughput.ts'
+import { sections } from '../sections.ts'
+import type { Samples } from '../throughput.ts'
 
-const TASKS = 50
 /** Enough for a few seconds each. */
 const SECTIONS = 400_000
 const SECTIONS_OF_PEERS = 4_000
 
-const TURN = Promise.resolve()
-
-/** The section yields once, so that two could be inside if the lock were none. */
 export function oneKey(contender: RedisContender): Promise<Samples> {
   return withKeys(async (url, prefix) => {
     const opened = await open(contender, url, prefix)
     await prove(opened)
-    const sections = contender.kind === 'holdfast' ? SECTIONS : SECTIONS_OF_PEERS
-    let inside = 0
-    const samples = await throughput(TASKS, sections, async () => {
-      const unlock = await opened.lock('one key')
-      inside += 1
-      await TURN
-      if (inside !== 1) throw new Error('two were inside')
-      inside -= 1
-      await unlock()
-    })
+    const samples = await sections(opened, contender.kind === 'holdfast' ? SECTIONS : SECTIONS_OF_PEERS)
     await opened.close()
     return samples
   })

@@ -1,0 +1,43 @@
+/** One of many processes on a store: takes and gives back keys for as long as it is told. */
+import { randomBytes } from 'node:crypto'
+import { holdfast } from '../built.ts'
+import { serve } from '../crew.ts'
+import { type Served, storeAt } from '../store-at.ts'
+
+const TASKS = 10
+const WARM_UP_MS = 500
+const MEASURED_MS = 1_200
+
+const [kind, url] = process.argv.slice(2) as [Served, string]
+const locks = holdfast.createLocks(await storeAt(kind, url), { wait: '2m', callTimeout: '30s' })
+const name = randomBytes(4).toString('hex')
+let next = 0
+process.once('disconnect', () => process.exit())
+
+/** How many a second. */
+async function run(tasks: number, forMs: number, key: () => string): Promise<number> {
+  let count = 0
+  const start = performance.now()
+  const task = async (): Promise<void> => {
+    while (performance.now() - start < forMs) {
+      await (await locks.acquire(key())).release()
+      count += 1
+    }
+  }
+  await Promise.all(Array.from({ length: tasks }, task))
+  return (count / (performance.now() - start)) * 1000
+}
+
+async function measure(tasks: number, key: () => string): Promise<number> {
+  await run(tasks, WARM_UP_MS, key)
+  return run(tasks, MEASURED_MS, key)
+}
+
+await locks.inspect('one key')
+serve(
+  {
+    processes: () => measure(TASKS, () => `${name}:${next++}`),
+    turns: () => measure(1, () => 'one key'),
+  },
+  () => locks.close(),
+)
