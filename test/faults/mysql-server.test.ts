@@ -58,6 +58,9 @@ describe.each(['a URL', 'mysql2', 'mariadb'])('through %s, MariaDB that stands s
 it('1205 where it rolls back all of a transaction: the function that goes on stores nothing', async () => {
   await mysqlStatement(url, 'create table t (n int primary key)')
   await mysqlStatement(url, 'insert into t values (1)')
+  // Before the limit of the transaction, which ends the statement alone.
+  await mysqlStatement(server.url, 'set global innodb_lock_wait_timeout = 1')
+  atEnd(() => mysqlStatement(server.url, 'set global innodb_lock_wait_timeout = default'))
   const pool = poolOn(url)
   const other = await pool.getConnection()
   await other.beginTransaction()
