@@ -44,15 +44,15 @@ const ALL = [
   'faults',
   'conformance',
   'browser',
-  BESIDE,
   'simulation',
+  BESIDE,
   'package',
   'unused',
   'publishable',
 ]
 /** Of scripts that take some. */
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
-  [BESIDE]: ['--store', 'all', '--minutes', '2'],
+  [BESIDE]: ['--store', 'all', '--minutes', '0.4', '--workers', '4'],
 }
 
 const root = resolve(import.meta.dirname, '..')
