@@ -44,7 +44,10 @@ function whyNot(round: Round, { key, steps }: Owner, yes: Step): Why | null {
     return { reason: 'which had released it', since: freed.repliedAt, other: null }
   }
   if (yes.step !== 'renew') return null
-  const evicted = round.evictions.of(key, yes.answer as number).find(({ to }) => to < yes.sentAt)
+  // One whose outcome is not known may have done nothing.
+  const evicted = round.evictions
+    .of(key, yes.answer as number)
+    .find(({ to, grant }) => grant !== null && to < yes.sentAt)
   if (evicted && !isVoid(evicted.from)) {
     return { reason: 'after it had been freed by force', since: evicted.to, other: null }
   }
