@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { RedisClient, Script } from './client.ts'
 import * as lua from './lua.ts'
 
@@ -11,9 +11,28 @@ export const ENLIST: Script = script(lua.records, lua.waiters, lua.enlist)
 export const DISMISS: Script = script(lua.records, lua.waiters, lua.dismiss)
 export const PASS: Script = script(lua.records, lua.waiters, lua.pass)
 
+/** The last argument comes back with the reply, see `replyTo`. */
 function script(...parts: readonly string[]): Script {
-  const text = parts.join('\n')
+  const text = `local function answer()\n${parts.join('\n')}\nend\nreturn { ARGV[#ARGV], answer() }`
   return { text, sha: createHash('sha1').update(text).digest('hex') }
+}
+
+const origin = randomBytes(6).toString('base64url')
+let calls = 0
+
+function newCall(): string {
+  calls += 1
+  return `${origin}${calls.toString(36)}`
+}
+
+/**
+ * A client may lose count of its replies when a connection breaks, and give each call that of another from then on. The
+ * 1 of a release would be taken for a grant, and two would hold a key.
+ */
+function replyTo(call: string, reply: unknown): unknown {
+  const [of, answer] = Array.isArray(reply) ? (reply as readonly unknown[]) : []
+  if (of === call) return answer
+  throw new Error('the client gave a call the reply of another one: it has lost count; make a new client')
 }
 
 /** By its digest; in full only to a server that does not know it: a new one, or one whose scripts were flushed. */
@@ -23,11 +42,13 @@ export async function run(
   keys: readonly string[],
   args: readonly string[],
 ): Promise<unknown> {
+  const call = newCall()
+  const marked = [...args, call]
   try {
-    return await client.evalSha(sha, keys, args)
+    return replyTo(call, await client.evalSha(sha, keys, marked))
   } catch (error) {
     if (!isUnknown(error)) throw error
-    return client.eval(text, keys, args)
+    return replyTo(call, await client.eval(text, keys, marked))
   }
 }
 
@@ -41,12 +62,17 @@ export async function runAndWait(
   replicas: number,
   limitMs: number,
 ): Promise<readonly [reply: unknown, replicas: number]> {
+  const call = newCall()
+  const send = async (): Promise<readonly [unknown, number]> => {
+    const [reply, seen] = await client.evalShaAndWait(sha, keys, [...args, call], replicas, limitMs)
+    return [replyTo(call, reply), seen]
+  }
   try {
-    return await client.evalShaAndWait(sha, keys, args, replicas, limitMs)
+    return await send()
   } catch (error) {
     if (!isUnknown(error)) throw error
-    await client.eval(text, keys, idle)
-    return client.evalShaAndWait(sha, keys, args, replicas, limitMs)
+    await client.eval(text, keys, [...idle, call])
+    return send()
   }
 }
 

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest'
+import type { RedisClient, ScriptCall } from '../../src/stores/redis/client.ts'
+import { RedisStore } from '../../src/stores/redis/store.ts'
+import { askFor } from '../support/asks.ts'
+
+/** Gives each call the reply of the one before, as a client does that has lost count. */
+class OutOfStep implements Partial<RedisClient> {
+  readonly cluster = false
+  readonly keyPrefix = ''
+  #reply: unknown = ['of an earlier life', [1]]
+
+  async evalSha(...[, , args]: ScriptCall): Promise<unknown> {
+    const reply = this.#reply
+    this.#reply = [args.at(-1), [1]]
+    return reply
+  }
+}
+
+it('G1 the reply to another call is no grant, no renewal and no release', async () => {
+  const client = new OutOfStep() as unknown as RedisClient
+  const store = new RedisStore({ client, prefix: 'holdfast', replicas: 0, push: false })
+  const ask = askFor('key')
+  const wrong = { code: 'STORE_UNAVAILABLE', message: expect.stringContaining('the reply of another') }
+  await expect(store.acquire([ask])).rejects.toMatchObject(wrong)
+  await expect(store.acquire([ask])).rejects.toMatchObject(wrong)
+  await expect(store.renew([ask])).rejects.toMatchObject(wrong)
+  await expect(store.release([ask])).rejects.toMatchObject(wrong)
+})
