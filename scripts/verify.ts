@@ -32,28 +32,8 @@ interface Report {
 
 /** Scripts that run a vitest project: shown as they run, counted test by test. */
 const PROJECTS = ['unit', 'faults', 'conformance', 'simulation', 'package', 'browser']
-/** Mostly waits, and starts when nothing that measures time is left: so it runs beside the steps that come after it. */
-const BESIDE = 'torture'
 /** The other scripts say yes or no: their output is shown only when they say no. */
-const ALL = [
-  'format:check',
-  'lint',
-  'types',
-  'build',
-  'unit',
-  'faults',
-  'conformance',
-  'browser',
-  'simulation',
-  BESIDE,
-  'package',
-  'unused',
-  'publishable',
-]
-/** Of scripts that take some. */
-const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
-  [BESIDE]: ['--store', 'all', '--minutes', '0.4', '--workers', '4'],
-}
+const ALL = ['format:check', 'lint', 'types', 'build', ...PROJECTS, 'unused', 'publishable']
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -61,7 +41,7 @@ async function verify(steps: readonly string[]): Promise<boolean> {
   const table: string[] = []
   const failures: string[] = []
   const total = { passed: 0, failed: 0 }
-  const run = async (step: string): Promise<void> => {
+  for (const step of steps) {
     console.log(`\n── ${step}`)
     const start = performance.now()
     const count = PROJECTS.includes(step) ? await test(step) : await check(step)
@@ -73,19 +53,13 @@ async function verify(steps: readonly string[]): Promise<boolean> {
     const notes = [`${passed} passed`, failed > 0 && `${failed} FAILED`, skipped > 0 && `${skipped} skipped`]
     table.push(`${step.padEnd(12)} ${seconds.padStart(6)} s  ${notes.filter(Boolean).join(', ')}`)
   }
-  let beside = Promise.resolve()
-  for (const step of steps) {
-    if (step === BESIDE) beside = run(step)
-    else await run(step)
-  }
-  await beside
   console.log(`\n${[...failures, ...table].join('\n')}\n\n${total.passed} passed, ${total.failed} failed`)
   return total.failed === 0
 }
 
 async function check(script: string): Promise<Count> {
-  const { code, output } = await runScript(script, ARGUMENTS[script] ?? [], false)
-  if (code !== 0 || script === BESIDE) console.log(output)
+  const { code, output } = await runScript(script, [], false)
+  if (code !== 0) console.log(output)
   return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0, failures: [] }
 }
 
