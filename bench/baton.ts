@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { serve } from './crew.ts'
+import { Crew, serve } from './crew.ts'
 import type { Opened } from './opened.ts'
 import { clock, inOrder, refuseOverlap, type Stay } from './stay.ts'
 
@@ -35,10 +35,18 @@ export function carryBaton(opened: Opened, count: number, { holdMs, pauseMs }: R
 }
 
 /**
- * In ms, from the moment when one gives the key back to the moment when the other has it, who must have asked for it so
- * long before.
+ * In ms, from the moment when one gives the key back to the moment when the other has it, who must have asked for it
+ * `inLineMs` before. `file` is the program of the two.
  */
-export function passes(all: readonly (readonly Hold[])[], inLineMs: number): number[] {
+export async function passBaton(file: URL, args: readonly string[], inLineMs: number): Promise<number[]> {
+  const crew = await Crew.gather(2, file, args)
+  await crew.tell('warm up')
+  const passed = passes(await crew.tell('measure'), inLineMs)
+  await crew.dismiss()
+  return passed
+}
+
+function passes(all: readonly (readonly Hold[])[], inLineMs: number): number[] {
   const holds = inOrder(all.flat())
   refuseOverlap(holds)
   const passed = holds.flatMap(({ asked, from, pid }, i) => {

@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { passes } from '../baton.ts'
-import { Crew } from '../crew.ts'
+import { passBaton } from '../baton.ts'
 import { onServer, withDatabase } from '../mongo/server.ts'
 import { percentile } from '../percentile.ts'
 import type { Samples } from '../throughput.ts'
@@ -19,10 +18,7 @@ const FILE = new URL('../mongo/handover-process.ts', import.meta.url)
  */
 export function handover(): Promise<Samples> {
   return withDatabase(async (url) => {
-    const crew = await Crew.gather(2, FILE, [url, String(TURNS_EACH)])
-    await crew.tell('warm up')
-    const passed = passes(await crew.tell('measure'), IN_LINE_MS)
-    await crew.dismiss()
+    const passed = await passBaton(FILE, [url, String(TURNS_EACH)], IN_LINE_MS)
     const { writeMs, pingMs } = await roundTrips(url)
     const [p50Ms, p99Ms] = [percentile(passed, 50), percentile(passed, 99)]
     return {

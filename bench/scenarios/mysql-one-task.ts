@@ -1,5 +1,6 @@
 import { holdfast } from '../built.ts'
 import { makePlain, onServer, pairOf, withDatabase } from '../mariadb/server.ts'
+import { percentile } from '../percentile.ts'
 import type { Samples } from '../throughput.ts'
 
 const WARM_UP = 500
@@ -26,12 +27,8 @@ export function oneTask(): Promise<Samples> {
         theirs.push(performance.now() - middle)
       }
       await locks.close()
-      const [pairMs, plainMs] = [median(own), median(theirs)]
+      const [pairMs, plainMs] = [percentile(own, 50), percentile(theirs, 50)]
       return { pairMs: [pairMs], plainMs: [plainMs], timesPlain: [pairMs / plainMs] }
     }),
   )
-}
-
-function median(times: number[]): number {
-  return times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN
 }

@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { passes } from '../baton.ts'
-import { Crew } from '../crew.ts'
+import { passBaton } from '../baton.ts'
 import { percentile } from '../percentile.ts'
 import { onServer, withDatabase } from '../postgres/database.ts'
 import type { Samples } from '../throughput.ts'
@@ -18,10 +17,7 @@ const FILE = new URL('../postgres/handover-process.ts', import.meta.url)
  */
 export function handover(): Promise<Samples> {
   return withDatabase(async (url) => {
-    const crew = await Crew.gather(2, FILE, [url, String(TURNS_EACH)])
-    await crew.tell('warm up')
-    const passed = passes(await crew.tell('measure'), IN_LINE_MS)
-    await crew.dismiss()
+    const passed = await passBaton(FILE, [url, String(TURNS_EACH)], IN_LINE_MS)
     const writeMs = await durableWrite(url)
     const [p50Ms, p99Ms] = [percentile(passed, 50), percentile(passed, 99)]
     return {

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { holdfast } from '../built.ts'
+import { percentile } from '../percentile.ts'
 import { withDatabase } from '../postgres/database.ts'
 import { CREATE, giveBack, take } from '../postgres/plain.ts'
 import type { Samples } from '../throughput.ts'
@@ -32,11 +33,7 @@ export function oneTask(): Promise<Samples> {
     }
     await client.end()
     await locks.close()
-    const [pairMs, rawMs] = [median(pairs), median(roundTrips)]
+    const [pairMs, rawMs] = [percentile(pairs, 50), percentile(roundTrips, 50)]
     return { pairMs: [pairMs], rawMs: [rawMs], timesRaw: [pairMs / rawMs] }
   })
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 }

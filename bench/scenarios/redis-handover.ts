@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { passes } from '../baton.ts'
-import { Crew } from '../crew.ts'
+import { passBaton } from '../baton.ts'
 import { percentile } from '../percentile.ts'
 import { onServer, withKeys } from '../redis/server.ts'
 import type { Samples } from '../throughput.ts'
@@ -19,10 +18,9 @@ const FILE = new URL('../redis/handover-process.ts', import.meta.url)
  */
 export function handover(): Promise<Samples> {
   return withKeys(async (url, prefix) => {
-    const crew = await Crew.gather(2, FILE, [url, prefix, String(TURNS_EACH)])
-    await crew.tell('warm up')
-    const passed = passes(await crew.tell('measure'), IN_LINE_MS).map((ms) => ms * 1000)
-    await crew.dismiss()
+    const passed = (await passBaton(FILE, [url, prefix, String(TURNS_EACH)], IN_LINE_MS)).map(
+      (ms) => ms * 1000,
+    )
     await roundTrips(url, BUSY_TRIPS, 0)
     const tripUs = percentile(await roundTrips(url, PAUSED_TRIPS, PAUSE_MS), 50)
     const busyTripUs = percentile(await roundTrips(url, BUSY_TRIPS, 0), 50)

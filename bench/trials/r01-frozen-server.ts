@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median, ms } from './facts.ts'
 import type { Held } from './library.ts'
-import { ON_REDIS, type Trial } from './trial.ts'
+import { ON_SERVERS, type Trial } from './trial.ts'
 
 const LEASE_MS = 2_000
 const FROZEN_FROM_MS = 200
@@ -13,15 +13,7 @@ export const frozenServer: Trial = {
   title: 'The server stands still',
   done: 'A section with a lease of 2 s. The server is stopped (SIGSTOP) from 0.2 s to 6 s after the grant, and the section is watched for up to 9 s. Time until the library says that the lock is lost, counted from before the lock was asked for.',
   wish: 'Word before 2,000 ms: by then the server may give the lock to someone else.',
-  contenders: [
-    ...ON_REDIS,
-    'holdfast-postgres',
-    'verrou-postgres',
-    'holdfast-mongo',
-    'mongo-dlock',
-    'etcd3',
-    'etcd3-election',
-  ],
+  contenders: [...ON_SERVERS, 'etcd3', 'etcd3-election'],
   absent: 'The lease of mongo-locks is always a minute; advisory-lock has none.',
   runs: 3,
   limitMs: 60_000,

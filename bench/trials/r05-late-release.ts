@@ -1,21 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median, ms, settles, usual } from './facts.ts'
-import { ON_REDIS, type Trial } from './trial.ts'
+import { ON_SERVERS, type Trial } from './trial.ts'
 
 export const lateRelease: Trial = {
   id: 'R5',
   title: 'Release after the lease has run out',
   done: 'A lock with a lease of 0.5 s that nobody renews is released after 0.7 s.',
   wish: 'It says so at once, and does not throw: there is nothing left to do.',
-  contenders: [
-    ...ON_REDIS,
-    'holdfast-postgres',
-    'verrou-postgres',
-    'holdfast-mongo',
-    'mongo-dlock',
-    'holdfast-memory',
-    'verrou-memory',
-  ],
+  contenders: [...ON_SERVERS, 'holdfast-memory', 'verrou-memory'],
   runs: 3,
   limitMs: 20_000,
   async play({ open, key }) {

@@ -1,20 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorText, median, ms, usual } from './facts.ts'
-import { ON_REDIS, type Trial } from './trial.ts'
+import { ON_SERVERS, type Trial } from './trial.ts'
 
 export const ownError: Trial = {
   id: 'R7',
   title: "The user's own error after a loss",
   done: 'A section with a lease of 1.5 s blocks its thread for 2 s, so that the lock is lost, and then throws `OwnError`. Which error comes out, and when.',
   wish: '`OwnError`, at once.',
-  contenders: [
-    ...ON_REDIS,
-    'holdfast-postgres',
-    'verrou-postgres',
-    'holdfast-mongo',
-    'mongo-dlock',
-    'verrou-memory',
-  ],
+  contenders: [...ON_SERVERS, 'verrou-memory'],
   runs: 3,
   limitMs: 30_000,
   async play({ open, key }) {

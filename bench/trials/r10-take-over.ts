@@ -1,21 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { settles, usual } from './facts.ts'
-import { ON_REDIS, type Trial } from './trial.ts'
+import { ON_SERVERS, type Trial } from './trial.ts'
 
 export const takeOver: Trial = {
   id: 'R10',
   title: 'A late holder and its successor',
   done: 'A takes a lock with a lease of 0.5 s and lets it run out. B takes it for 10 s. A releases, late. Then C tries; B releases; C tries again.',
   wish: "A's release changes nothing, C is refused, B can release, C gets it.",
-  contenders: [
-    ...ON_REDIS,
-    'holdfast-postgres',
-    'verrou-postgres',
-    'holdfast-mongo',
-    'mongo-dlock',
-    'holdfast-memory',
-    'verrou-memory',
-  ],
+  contenders: [...ON_SERVERS, 'holdfast-memory', 'verrou-memory'],
   runs: 1,
   limitMs: 30_000,
   async play({ open, openBeside, key }) {

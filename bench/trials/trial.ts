@@ -84,3 +84,12 @@ export const ON_REDIS: readonly Name[] = [
   'verrou',
   'simple-redis-mutex',
 ]
+
+/** Those that have leases of any length, on each server. */
+export const ON_SERVERS: readonly Name[] = [
+  ...ON_REDIS,
+  'holdfast-postgres',
+  'verrou-postgres',
+  'holdfast-mongo',
+  'mongo-dlock',
+]

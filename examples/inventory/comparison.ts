@@ -122,6 +122,5 @@ export function shown(rounds: readonly Round[]): string[] {
 }
 
 function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? 0
+  return percentile(values, 0.5)
 }

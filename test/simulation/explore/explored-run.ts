@@ -1,6 +1,6 @@
-import { createLocks } from '../../../src/locks.ts'
 import type { Locks } from '../../../src/locks.ts'
-import { DEFAULT_LEASE_MS, DEFAULT_WAIT_MS } from '../attempt.ts'
+import { DEFAULT_LEASE_MS } from '../attempt.ts'
+import { clientsOf } from '../clients.ts'
 import type { Dated, Fact } from '../facts.ts'
 import { allInvariants } from '../invariants/index.ts'
 import { Ledger } from '../ledger.ts'
@@ -60,18 +60,7 @@ export class ExploredRun implements Scene {
     this.processes = schedule.processes.map((_, index) => new ExploredProcess(index, this.world, schedule))
     this.ledger = new Ledger(this.processes, () => this.world.time)
     this.weather = new LastTrouble(schedule)
-    this.locks = this.processes.map((process) =>
-      createLocks(this.network.connect(process, schedule.server.push), {
-        service: 'exploration',
-        instance: `process ${process.index}`,
-        lease: DEFAULT_LEASE_MS,
-        wait: DEFAULT_WAIT_MS,
-        callTimeout: process.plan.callTimeout,
-        poll: process.plan.poll,
-        logger: null,
-        environment: process,
-      }),
-    )
+    this.locks = clientsOf(this.processes, this.network, schedule.server.push)
     this.#workloads = this.processes.map(
       (each, index) => new Workload(each, this.locks[index] as Locks, note),
     )

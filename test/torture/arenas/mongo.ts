@@ -1,8 +1,7 @@
 import type { Random } from '../../simulation/random.ts'
-import type { MongoServer } from '../../servers/mongo.ts'
 import { type MongoSet, startMongoSet } from '../../servers/mongo-set.ts'
 import { ServerLogs } from './server-logs.ts'
-import { patiently } from '../nemesis/server-strikes.ts'
+import { nodeStrike, patiently } from '../nemesis/server-strikes.ts'
 import type { Strike } from '../nemesis/strike.ts'
 import type { Arena } from './arena.ts'
 
@@ -32,21 +31,16 @@ function strike(random: Random, set: MongoSet, logs: ServerLogs): Strike {
   const common = { fault: kind, target: 'set', loses: false }
   if (kind === 'primary steps down')
     return { ...common, ms: 0, begin: () => patiently(() => set.stepDown()), end: () => set.settled() }
-  let hit: MongoServer | undefined
-  const paused = kind.endsWith('paused')
   return {
     ...common,
     ms: random.between(500, 5000),
-    begin: async () => {
-      const primary = await set.primary()
-      hit = kind.startsWith('primary') ? primary : set.nodes.find((node) => node !== primary)
-      if (!paused && hit) logs.keep([hit])
-      await (paused ? hit?.pause() : hit?.kill())
-    },
-    end: async () => {
-      if (paused) hit?.resume()
-      else await hit?.start()
-      await patiently(() => set.settled())
-    },
+    ...nodeStrike({
+      ...{ paused: kind.endsWith('paused'), logs },
+      choose: async () => {
+        const primary = await set.primary()
+        return kind.startsWith('primary') ? primary : set.nodes.find((node) => node !== primary)
+      },
+      settled: () => set.settled(),
+    }),
   }
 }

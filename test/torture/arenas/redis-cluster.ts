@@ -1,8 +1,7 @@
 import type { Random } from '../../simulation/random.ts'
-import type { RedisServer } from '../../servers/redis.ts'
 import { type RedisCluster, startRedisCluster } from '../../servers/redis-cluster.ts'
 import { ServerLogs } from './server-logs.ts'
-import { patiently } from '../nemesis/server-strikes.ts'
+import { nodeStrike } from '../nemesis/server-strikes.ts'
 import type { Strike } from '../nemesis/strike.ts'
 import type { Arena } from './arena.ts'
 import { flush } from './redis.ts'
@@ -37,28 +36,18 @@ function strike(random: Random, cluster: RedisCluster, logs: ServerLogs): Strike
     [1, 'replica killed'],
     [2, 'flushed'],
   ] as const)
-  if (kind === 'flushed') {
-    const begin = async (): Promise<void> => {
-      for (const master of await cluster.masters()) await master.command('flushall')
-    }
-    return { ...flush([]), target: 'masters', begin }
-  }
-  const paused = kind.endsWith('paused')
+  if (kind === 'flushed') return flush('masters', () => cluster.masters())
   const loses = kind.startsWith('master')
-  let hit: RedisServer | undefined
   return {
     ...{ fault: kind, target: 'cluster', loses },
     ms: random.between(500, loses ? 3 * NODE_TIMEOUT_MS : NODE_TIMEOUT_MS),
-    begin: async () => {
-      const master = random.pick(await cluster.masters())
-      hit = loses ? master : await cluster.replicaOf(master)
-      if (!paused) logs.keep([hit])
-      await (paused ? hit.pause() : hit.kill())
-    },
-    end: async () => {
-      if (paused) hit?.resume()
-      else await hit?.start()
-      await patiently(() => cluster.settled())
-    },
+    ...nodeStrike({
+      ...{ paused: kind.endsWith('paused'), logs },
+      choose: async () => {
+        const master = random.pick(await cluster.masters())
+        return loses ? master : cluster.replicaOf(master)
+      },
+      settled: () => cluster.settled(),
+    }),
   }
 }

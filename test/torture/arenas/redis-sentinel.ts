@@ -1,8 +1,7 @@
 import type { Random } from '../../simulation/random.ts'
-import type { RedisServer } from '../../servers/redis.ts'
 import { type RedisSentinelSet, startSentinel } from '../../servers/redis-sentinel.ts'
 import { ServerLogs } from './server-logs.ts'
-import { patiently } from '../nemesis/server-strikes.ts'
+import { nodeStrike } from '../nemesis/server-strikes.ts'
 import type { Strike } from '../nemesis/strike.ts'
 import type { Arena } from './arena.ts'
 import { flush } from './redis.ts'
@@ -38,29 +37,20 @@ function strike(random: Random, set: RedisSentinelSet, logs: ServerLogs): Strike
     [2, 'sentinel paused'],
     [2, 'flushed'],
   ] as const)
-  if (kind === 'flushed')
-    return {
-      ...flush([]),
-      ...{ target: 'master', begin: async () => (await set.master()).command('flushall') },
-    }
-  const paused = kind.endsWith('paused')
+  if (kind === 'flushed') return flush('master', async () => [await set.master()])
   const loses = kind.startsWith('master')
-  let hit: RedisServer | undefined
   return {
     ...{ fault: kind, target: 'set', loses },
     // Some are over before anybody takes it for dead, some are not.
     ms: random.between(500, loses ? 3 * DOWN_AFTER_MS : DOWN_AFTER_MS),
-    begin: async () => {
-      const master = await set.master()
-      if (kind === 'sentinel paused') hit = random.pick(set.sentinelServers)
-      else hit = loses ? master : set.nodes.find((node) => node !== master)
-      if (!paused && hit) logs.keep([hit])
-      await (paused ? hit?.pause() : hit?.kill())
-    },
-    end: async () => {
-      if (paused) hit?.resume()
-      else await hit?.start()
-      await patiently(() => set.settled())
-    },
+    ...nodeStrike({
+      ...{ paused: kind.endsWith('paused'), logs },
+      choose: async () => {
+        const master = await set.master()
+        if (kind === 'sentinel paused') return random.pick(set.sentinelServers)
+        return loses ? master : set.nodes.find((node) => node !== master)
+      },
+      settled: () => set.settled(),
+    }),
   }
 }

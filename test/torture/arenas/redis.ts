@@ -14,22 +14,24 @@ export default async function open(folder: string): Promise<Arena> {
     ports: [server.port],
     // It keeps nothing on disk.
     strike: (random) =>
-      random.chance(0.15) ? flush([server]) : serverStrike(random, server, { logs, forgets: true }),
+      random.chance(0.15)
+        ? flush(`server ${server.port}`, async () => [server])
+        : serverStrike(random, server, { logs, forgets: true }),
     keepLogs: () => logs.keep([server]),
     stop: () => server.stop(),
   }
 }
 
 interface Flushed {
-  readonly port: number
   command(name: string): Promise<unknown>
 }
 
-export function flush(servers: readonly Flushed[]): Strike {
-  const target = servers.map(({ port }) => `server ${port}`).join(', ')
+export function flush(target: string, servers: () => Promise<readonly Flushed[]>): Strike {
   return {
     ...{ fault: 'flushed', target, loses: true, ms: 0 },
-    begin: () => Promise.all(servers.map((server) => server.command('flushall'))),
+    begin: async () => {
+      for (const server of await servers()) await server.command('flushall')
+    },
     end: () => {},
   }
 }

@@ -46,6 +46,33 @@ export function serverStrike(random: Random, server: Server, { logs, forgets }: 
   }
 }
 
+type Node = Pick<Server, 'port' | 'pid' | 'pause' | 'resume' | 'kill' | 'start'>
+
+interface Blow {
+  readonly paused: boolean
+  readonly logs: ServerLogs
+  /** Chosen when it begins: fail-overs change who is who. */
+  choose(): Promise<Node | undefined>
+  settled(): Promise<void>
+}
+
+/** What befalls one server of a set, which must then come to terms with it. */
+export function nodeStrike({ paused, logs, choose, settled }: Blow): Pick<Strike, 'begin' | 'end'> {
+  let hit: Node | undefined
+  return {
+    begin: async () => {
+      hit = await choose()
+      if (!paused && hit) logs.keep([hit])
+      await (paused ? hit?.pause() : hit?.kill())
+    },
+    end: async () => {
+      if (paused) hit?.resume()
+      else await hit?.start()
+      await patiently(settled)
+    },
+  }
+}
+
 /** Servers that are slow to answer or to agree get more time: that is no fault of a lock. */
 export async function patiently<T>(what: () => Promise<T>, tries = 6): Promise<T> {
   for (let left = tries; ; left -= 1) {
