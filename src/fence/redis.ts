@@ -1,4 +1,5 @@
 import { has } from '../databases/methods.ts'
+import { newCall, replyTo } from '../databases/redis-call.ts'
 import type { CheckOptions, Token } from './fence.ts'
 import { checkFlag, checkOptionNames, checkResource, claimOf, invalid, judge } from './verdict.ts'
 
@@ -47,7 +48,7 @@ export interface RedisFence {
 }
 
 // Tokens have up to 19 digits, more than a Lua number holds: with leading zeros they compare as texts.
-// The reply is wrapped, since a script may return anything, or nothing.
+// The answer is wrapped, since a script may return anything, or nothing.
 const GUARD = `
 local seen = redis.call('GET', KEYS[1])
 if seen and (seen > ARGV[1] or (seen == ARGV[1] and ARGV[2] == 'strict')) then return { 'stale', seen } end
@@ -56,7 +57,7 @@ local function guarded(KEYS, ARGV)
 `
 const REST = `
 end
-return { 'done', guarded({ unpack(KEYS, 2) }, { unpack(ARGV, 3) }) }
+return { 'done', guarded({ unpack(KEYS, 2) }, { unpack(ARGV, 3, #ARGV - 1) }) }
 `
 const DIGITS = 19
 
@@ -99,11 +100,20 @@ export function redisFence(
 function evaluatorOf(client: FenceIoredis | FenceNodeRedis): Evaluate {
   if (has(client, 'eval', 'evalsha')) {
     const ioredis = client as FenceIoredis
-    return (script, keys, args) => ioredis.eval(script, keys.length, ...keys, ...args)
+    return marked((script, keys, args) => ioredis.eval(script, keys.length, ...keys, ...args))
   }
   if (has(client, 'eval', 'evalSha')) {
     const redis = client as FenceNodeRedis
-    return (script, keys, args) => redis.eval(script, { keys, arguments: args })
+    return marked((script, keys, args) => redis.eval(script, { keys, arguments: args }))
   }
   throw invalid('give a client of ioredis or node-redis')
+}
+
+/** Takes nothing but the reply of this very call for its answer. The script finds the mark behind its arguments. */
+function marked(evaluate: Evaluate): Evaluate {
+  return async (script, keys, args) => {
+    const call = newCall()
+    const text = `local function answer()\n${script}\nend\nreturn { ARGV[#ARGV], answer() }`
+    return replyTo(call, await evaluate(text, keys, [...args, call]))
+  }
 }

@@ -1,4 +1,5 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { newCall, replyTo } from '../../databases/redis-call.ts'
 import type { RedisClient, Script } from './client.ts'
 import * as lua from './lua.ts'
 
@@ -15,24 +16,6 @@ export const PASS: Script = script(lua.records, lua.waiters, lua.pass)
 function script(...parts: readonly string[]): Script {
   const text = `local function answer()\n${parts.join('\n')}\nend\nreturn { ARGV[#ARGV], answer() }`
   return { text, sha: createHash('sha1').update(text).digest('hex') }
-}
-
-const origin = randomBytes(6).toString('base64url')
-let calls = 0
-
-function newCall(): string {
-  calls += 1
-  return `${origin}${calls.toString(36)}`
-}
-
-/**
- * A client may lose count of its replies when a connection breaks, and give each call that of another from then on. The
- * 1 of a release would be taken for a grant, and two would hold a key.
- */
-function replyTo(call: string, reply: unknown): unknown {
-  const [of, answer] = Array.isArray(reply) ? (reply as readonly unknown[]) : []
-  if (of === call) return answer
-  throw new Error('the client gave a call the reply of another one: it has lost count; make a new client')
 }
 
 /** By its digest; in full only to a server that does not know it: a new one, or one whose scripts were flushed. */

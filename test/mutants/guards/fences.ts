@@ -109,8 +109,8 @@ export const REDIS_FENCE_BUGS: readonly Bug[] = [
       },
       {
         file: 'src/fence/redis.ts',
-        find: `return { 'done', guarded({ unpack(KEYS, 2) }, { unpack(ARGV, 3) }) }`,
-        replace: `local value = guarded({ unpack(KEYS, 2) }, { unpack(ARGV, 3) })
+        find: `return { 'done', guarded({ unpack(KEYS, 2) }, { unpack(ARGV, 3, #ARGV - 1) }) }`,
+        replace: `local value = guarded({ unpack(KEYS, 2) }, { unpack(ARGV, 3, #ARGV - 1) })
 if stale then return { 'stale', seen } end
 return { 'done', value }`,
       },
