@@ -88,11 +88,15 @@ describe.each(everyClient)('$name: a server', (client) => {
     }
     const key = `rights of ${client.name}`
     expect(await failureOf(locks.tryAcquire(key))).toMatchObject(expected)
-    // Found out in the middle of a step: nothing is left of it.
+    // Found out in the middle of a step, for one key and for two: nothing is left of it.
     for (const right of ['set', 'mget', 'mset']) {
+      const keys = [`${key}: ${right}`, ...(right === 'mset' ? [`${key}: ${right}, too`] : [])]
       await command('acl', 'setuser', user, '+@all', `-${right}`)
-      expect(await failureOf(locks.tryAcquire(`${key}: ${right}`))).toMatchObject(expected)
-      await until('nothing left', async () => (await command('exists', nameOf(`${key}: ${right}`))) === 0)
+      expect(await failureOf(locks.tryAcquire(keys))).toMatchObject(expected)
+      await until(
+        'nothing left',
+        async () => (await command('exists', ...keys.map((each) => nameOf(each)))) === 0,
+      )
     }
     await command('acl', 'setuser', user, '+@all')
     expect(await locks.tryAcquire(key)).not.toBeNull()
@@ -121,6 +125,19 @@ describe.each(everyClient)('$name: a server', (client) => {
     expect(told(await store.acquire(asks))).toEqual([true, true, true])
   })
 
+  it.each(['set', 'rpush'])('whose name is taken by %s: asked for alone, it stays as it is', async (how) => {
+    const store = storeOn(await client.open(server.url))
+    const wish = askFor(`${client.name} alone, by ${how}`)
+    // Else there is no fence yet.
+    await grantOf(store, wish)
+    await store.release([wish])
+    await command(how, nameOf(wish.key), 'something else')
+    const fault = expect.stringMatching(/name is taken by something that is not of holdfast.*WRONGTYPE/)
+    expect(told(await store.acquire([wish]))).toEqual([fault])
+    expect(told(await store.release([wish]))).toEqual([fault])
+    expect(await command('type', nameOf(wish.key))).toBe(how === 'set' ? 'string' : 'list')
+  })
+
   it.each(['garbage', '', '-1', '1e400', '0x10', '99999999999999999999', 'a list'])(
     'G3 whose fence is %j: only the keys of its bucket fail, and work when it is gone',
     async (value) => {
@@ -140,6 +157,7 @@ describe.each(everyClient)('$name: a server', (client) => {
       expect(told(await store.release([first]))).toEqual([{ released: true, wanted: false }])
       const asks = [askFor(key), askFor(other)]
       expect(told(await store.acquire(asks))).toEqual([fault, true])
+      expect(told(await store.acquire([askFor(key)]))).toEqual([fault])
       expect(await command('exists', nameOf(key))).toBe(0)
       await command('del', fence)
       expect(await grantOf(store, askFor(key))).toBeGreaterThan(grant)

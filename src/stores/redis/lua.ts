@@ -64,6 +64,24 @@ end
 return reply
 `
 
+export const acquire_free = `if #KEYS == 2 and ARGV[4] == '0' then
+  local found = redis.call('MGET', KEYS[1], KEYS[2])
+  local last = not found[1] and found[2] and string.match(found[2], '^%d+$')
+  local owner = ARGV[2] == '1' and string.match(ARGV[6], '^1 1 ([^\\n]+)\\n$')
+  if last and owner then
+    local time = redis.call('TIME')
+    local grant = math.max(tonumber(last) + 1, tonumber(time[1]) * 1000000 + tonumber(time[2]))
+    local written = string.format('%.0f', grant)
+    if grant < 2 ^ 53 and not redis.pcall('SET', KEYS[2], written).err then
+      local since = time[1] .. string.sub(string.format('%06d', time[2]), 1, 3)
+      local record = owner .. ',"grant":' .. written .. ',"since":' .. since .. ARGV[5] .. '}'
+      local done = redis.pcall('SET', KEYS[1], record, 'PX', ARGV[3], 'NX')
+      if done and not done.err then return { grant } end
+    end
+  end
+end
+`
+
 export const dismiss = `local texts = read(#KEYS)
 for i, record in ipairs(KEYS) do
   local text = texts[i]
@@ -236,6 +254,16 @@ for owner in string.gmatch(ARGV[3], '[^\\n]+') do
 end
 remove(free)
 return reply
+`
+
+export const release_unwanted = `if #KEYS == 1 then
+  local text, owner = redis.pcall('GET', KEYS[1]), string.match(ARGV[3], '^[^\\n]+$')
+  if type(text) == 'string' and owner and string.sub(text, 1, #owner) == owner and
+    not string.find(text, ',"wa', 1, true) then
+    redis.call('DEL', KEYS[1])
+    return { 1 }
+  end
+end
 `
 
 export const renew = `local count = tonumber(ARGV[1]) or 0

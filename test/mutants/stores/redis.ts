@@ -14,6 +14,34 @@ export const REDIS_BUGS: readonly Bug[] = [
     'store release',
   ),
   mutant(
+    'a release of one key does not look at the owner',
+    LUA,
+    'owner and string.sub(text, 1, #owner) == owner and',
+    'owner and',
+    'store release',
+  ),
+  mutant(
+    'a release of one key does not look at who waits',
+    LUA,
+    `not string.find(text, ',"wa', 1, true) then`,
+    'true then',
+    'store (release|watch)',
+  ),
+  mutant(
+    'the fence of a bucket is not written for one key',
+    LUA,
+    `not redis.pcall('SET', KEYS[2], written).err`,
+    'written',
+    'store grants',
+  ),
+  mutant(
+    'the number of one key is that of the clock, also below the last one',
+    LUA,
+    'math.max(tonumber(last) + 1, tonumber(time[1])',
+    'math.max(0, tonumber(time[1])',
+    'store grants',
+  ),
+  mutant(
     'the fence of a bucket is not written, and numbers fall back to the clock',
     LUA,
     `return #fences > 0 and pcall('MSET', unpack(fences)).err or nil`,
@@ -55,6 +83,16 @@ export const REDIS_BUGS: readonly Bug[] = [
     'math.max(last[number] + 1, at_least)',
     'store grants',
   ),
+  {
+    ...mutant(
+      'what is no record is overwritten by one who asks for one key',
+      LUA,
+      `redis.pcall('SET', KEYS[1], record, 'PX', ARGV[3], 'NX')`,
+      `redis.pcall('SET', KEYS[1], record, 'PX', ARGV[3])`,
+      'asked for alone',
+    ),
+    tests: 'test/faults/redis-store-refused.test.ts',
+  },
   {
     ...mutant(
       'a grant forgets who else waits for the key',
