@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { RedisClusterOptions } from 'redis'
 import { describe, expect, it } from 'vitest'
 import type { NodeRedisCluster } from '../../src/databases/node-redis.ts'
@@ -52,6 +53,18 @@ describe.each(drivers)('$name', (driver) => {
     return heard
   }
 
+  it('G12 looks for nodes no more when it is closed: else the client would be connected again, for good', async () => {
+    const { client, user } = await stage()
+    await client.evalSha(sha, ['{a}'], [])
+    const suspected = 'p:{1}:suspected'
+    client.suspect?.(suspected)
+    await client.close()
+    ;(user as NodeRedisCluster & { destroy(): void }).destroy()
+    client.suspect?.(suspected)
+    await setTimeout(500)
+    expect(user.nodeByAddress.size).toBe(0)
+  })
+
   it.each<[string, Partial<RedisClusterOptions>]>([
     ['as it comes', {}],
     ['of RESP 2', { RESP: 2 }],
@@ -93,7 +106,7 @@ describe.each(drivers)('$name', (driver) => {
     expect((await failureOf(call())).message).toMatch(/knows no node for slot \d+, or is still connecting/)
     await connecting
     expect(await call()).toBe(1)
-    user.destroy()
+    ;(user as NodeRedisCluster & { destroy(): void }).destroy()
     expect((await failureOf(call())).message).toMatch(/was closed/)
   })
 

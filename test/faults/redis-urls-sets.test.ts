@@ -1,5 +1,10 @@
+import { once } from 'node:events'
+import { Cluster, Redis } from 'ioredis'
+import { Cluster as Cluster6 } from 'ioredis-6'
 import { describe, expect, it } from 'vitest'
+import { type IoredisModule, openIoredis } from '../../src/stores/redis/own-ioredis.ts'
 import { slotOf } from '../../src/stores/redis/slot.ts'
+import { readRedisUrl } from '../../src/stores/redis/url.ts'
 import { freePort } from '../servers/free-port.ts'
 import { startRedis } from '../servers/redis.ts'
 import { startRedisCluster } from '../servers/redis-cluster.ts'
@@ -101,10 +106,42 @@ it('G7 each works again after the nodes said that their cluster is down', async 
     /cluster_state:fail/.test(String(await witness?.command('cluster', 'info'))),
   )
   const stages = packages.map((one) => new OwnStage(one, `redis+cluster://${nodes}`))
-  // Some wait for the cluster, and then for nothing: a call has an end all the same.
   await Promise.all(stages.map((stage) => failureOf(stage.eval('return 1', 'key'))))
   await master.start()
   await replica.start()
   await cluster.settled()
   for (const stage of stages) await answered(stage)
+})
+
+interface Pool {
+  removeNode(place: string): void
+  findOrCreate(address: { host: string; port: number }): Redis
+}
+
+it.each([
+  ['ioredis 5', Cluster],
+  ['ioredis 6', Cluster6 as unknown as typeof Cluster],
+])('G12 %s leaves no connection behind that it has forgotten', async (_, Base) => {
+  const made: Cluster[] = []
+  class Watched extends Base {
+    constructor(...args: ConstructorParameters<typeof Cluster>) {
+      super(...args)
+      made.push(this)
+    }
+  }
+  const module = { Redis, Cluster: Watched } as unknown as IoredisModule
+  const { client, ready } = openIoredis(module, readRedisUrl(`redis+cluster://${nodes}`, 'test'))
+  await ready()
+  const [own] = made as [Cluster]
+  const pool = (own as unknown as { connectionPool: Pool }).connectionPool
+  const [old] = own.nodes('master') as [Redis]
+  const { host = '', port = 0 } = old.options
+  // As in a reconnect: an old connection ends when there is a new one to its address, and the pool drops the new one.
+  pool.removeNode(`${host}:${port}`)
+  const next = pool.findOrCreate({ host, port })
+  await next.ping()
+  old.disconnect()
+  await once(old, 'end')
+  await client.close()
+  await until('the new one has ended', async () => next.status === 'end')
 })

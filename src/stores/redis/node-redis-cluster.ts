@@ -39,6 +39,7 @@ export class NodeRedisClusterClient implements RedisClient {
   #listening: Listening | undefined
   #rediscovering: Promise<void> | undefined
   #rediscoveredAt = -Infinity
+  #closed = false
 
   /** `end` closes the client if it is ours. */
   constructor(cluster: NodeRedisCluster, end?: () => Promise<void>) {
@@ -97,7 +98,10 @@ export class NodeRedisClusterClient implements RedisClient {
   }
 
   async close(): Promise<void> {
+    this.#closed = true
     void this.#listening?.close()
+    // Whoever closes the client next would find it connected again when this is done, and for good.
+    await this.#rediscovering?.catch(() => undefined)
     await this.#end?.()
     this.#presence.end()
   }
@@ -145,7 +149,8 @@ export class NodeRedisClusterClient implements RedisClient {
 
   async #rediscoverOnce(silent: NodeRedis | undefined): Promise<void> {
     const sooner = this.#rediscoveredAt + REDISCOVERY_PAUSE_MS - performance.now()
-    if (sooner > 0) await pause(sooner, undefined, { ref: false })
+    if (sooner > 0 && !this.#closed) await pause(sooner, undefined, { ref: false })
+    if (this.#closed) return
     this.#rediscoveredAt = performance.now()
     const nodes = [...this.#cluster.nodeByAddress.values()].flatMap(({ client }) => client ?? [])
     const ready = nodes.filter((client) => client.isReady && client !== silent)

@@ -1,4 +1,4 @@
-import type { IoredisCluster } from '../../databases/ioredis.ts'
+import type { Ioredis, IoredisCluster } from '../../databases/ioredis.ts'
 import { within } from '../../databases/limit.ts'
 import { IoredisClusterClient } from './ioredis-cluster.ts'
 import { CONNECT_LIMIT_MS, type Opened, unreachable } from './opened.ts'
@@ -22,6 +22,7 @@ export function openIoredisCluster(
     dnsLookup: (name: string, found: (error: null, address: string) => void) => found(null, name),
     redisOptions,
   })
+  const nodes = nodesOf(cluster)
   const faults: Fault[] = []
   let connecting: Promise<void> | undefined
   for (const event of ['error', 'node error']) {
@@ -50,7 +51,25 @@ export function openIoredisCluster(
       return unreachable(tls)
     })
   }
-  return { client: new IoredisClusterClient(cluster, async () => cluster.disconnect()), ready }
+  const end = async (): Promise<void> => {
+    cluster.disconnect()
+    for (const node of nodes) node.disconnect()
+  }
+  return { client: new IoredisClusterClient(cluster, end), ready }
+}
+
+/**
+ * The connections that the client has made and that have not ended. It knows them by address: when an old one ends late
+ * it forgets the new one to the same address, which it then would never end.
+ */
+function nodesOf(cluster: OwnCluster): Iterable<Ioredis> {
+  const nodes = new Set<Ioredis>()
+  cluster.on('+node', (made) => {
+    const node = made as Ioredis
+    nodes.add(node)
+    node.on('end', () => nodes.delete(node))
+  })
+  return nodes
 }
 
 /** Until then it would refuse to connect again. */
