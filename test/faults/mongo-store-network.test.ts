@@ -16,6 +16,7 @@ import {
   until,
 } from '../support/mongo-stage.ts'
 import type { Store } from '../../src/store.ts'
+import { OwnSource } from '../../src/stores/mongo/own-client.ts'
 
 const server = await startMongo({ replicaSet: 'rs' })
 atLast(() => server.stop())
@@ -32,6 +33,18 @@ async function through(): Promise<{ proxy: TcpProxy; url: string }> {
   // Else the driver would go by the address that the server gives itself.
   return proxyTo(server.url.replace(/replicaSet=\w+/, 'directConnection=true'))
 }
+
+it('G7 url: servers that it takes longer to connect to than a call may take are reached all the same', async () => {
+  const { proxy, url } = await through()
+  const source = new OwnSource(url, 'far')
+  atEnd(() => source.close())
+  // There and back: more than the 2 s of the first attempt.
+  proxy.delay(1200)
+  expect(await failureOf(source.db())).toMatchObject({ name: 'MongoServerSelectionError' })
+  await until('a connection', () => source.db().then(Boolean, () => false), 20_000)
+  proxy.delay(0)
+  expect(await (await source.db()).command({ ping: 1 })).toMatchObject({ ok: 1 })
+})
 
 describe.each(everyClient)('$name:', ({ name, open }) => {
   it('G7 connections that died in silence: calls fail in time, and soon have others', async () => {

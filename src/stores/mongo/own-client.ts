@@ -9,6 +9,8 @@ const MAX_CONNECTIONS = 10
 const HEARTBEAT_MS = 2000
 /** The driver says more about what is in the way than we could. */
 const CONNECT_MS = LIMIT_MS - 500
+/** For servers that are far away, or have too much to do. */
+const LONGEST_CONNECT_MS = 16_000
 
 /** How long the client may say goodbye to servers, for which it may have to connect first, several times. */
 const FAREWELL_MS = 500
@@ -24,8 +26,12 @@ interface OwnClient extends MongoClient {
 export class OwnSource implements Source {
   readonly #url: string
   readonly #database: string
-  #client: Promise<OwnClient> | undefined
-  #connected: Promise<unknown> | undefined
+  #client: OwnClient | undefined
+  #connected: Promise<OwnClient> | undefined
+  /** What the next attempt has: twice as much as the last one, which may have been on its way when its time was up. */
+  #connectMs = CONNECT_MS
+  /** Why the last attempt failed, while there was no other. */
+  #failure: Error | undefined
   #closed = false
 
   constructor(url: string, database: string) {
@@ -35,47 +41,51 @@ export class OwnSource implements Source {
 
   async db(): Promise<MongoDb> {
     if (this.#closed) throw closedError()
-    const client = await (this.#client ??= this.#open())
-    await (this.#connected ??= this.#connect(client))
+    const connected = (this.#connected ??= this.#connect())
+    const failure = this.#failure
+    // An attempt may take longer than a call. Whoever is told so is told why the one before failed.
+    const client = await (failure ? within(connected, CONNECT_MS, () => failure) : connected)
     return client.db(this.#database)
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    const client = await this.#client?.catch(() => undefined)
-    if (!client) return
-    await within(client.close(), FAREWELL_MS, closedError).catch(() => client.topology?.close?.())
+    if (this.#client) await end(this.#client)
   }
 
-  async #open(): Promise<OwnClient> {
+  /** Each time by a client of its own: its limits are fixed, and one that failed does not try again by itself. */
+  async #connect(): Promise<OwnClient> {
     try {
-      return await open(this.#url)
-    } catch (error) {
-      // A driver that is missing now may be there the next time.
-      this.#client = undefined
-      throw error
-    }
-  }
-
-  /** A client that could not connect does not try again by itself. Later, it does. */
-  async #connect(client: OwnClient): Promise<void> {
-    try {
+      const client = await open(this.#url, this.#connectMs)
+      this.#client = client
+      if (this.#closed) throw closedError()
       await client.connect()
+      this.#failure = undefined
+      return client
     } catch (error) {
+      this.#failure = error as Error
+      this.#connectMs = Math.min(2 * this.#connectMs, LONGEST_CONNECT_MS)
+      if (this.#client) void end(this.#client)
+      // Nobody may wait for it any more.
+      this.#client = undefined
       this.#connected = undefined
       throw error
     }
   }
 }
 
-async function open(url: string): Promise<OwnClient> {
+async function end(client: OwnClient): Promise<void> {
+  await within(client.close(), FAREWELL_MS, closedError).catch(() => client.topology?.close?.())
+}
+
+async function open(url: string, connectMs: number): Promise<OwnClient> {
   const { MongoClient: Client } = await load()
   const given = /\?(.*)$/s.exec(url)?.[1]?.toLowerCase() ?? ''
   const defaults = Object.entries({
     appName: 'holdfast',
     maxPoolSize: MAX_CONNECTIONS,
-    connectTimeoutMS: CONNECT_MS,
-    serverSelectionTimeoutMS: CONNECT_MS,
+    connectTimeoutMS: connectMs,
+    serverSelectionTimeoutMS: connectMs,
     // Connections that died in silence are found out after this and the limit to connect, and all are replaced.
     heartbeatFrequencyMS: HEARTBEAT_MS,
   })
