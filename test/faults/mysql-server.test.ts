@@ -4,7 +4,7 @@ import { memoryStore } from '../../src/stores/memory.ts'
 import { startMariadb } from '../servers/mariadb.ts'
 import { mysqlStatement } from '../servers/mysql-statement.ts'
 import { askFor, grantOf } from '../support/asks.ts'
-import { atEnd, atLast, failureOf, locksOn, until } from '../support/stage.ts'
+import { atEnd, atLast, failureOf, locksOn, proxyTo, until } from '../support/stage.ts'
 import { mariadbPoolOn, poolOn, storeOn } from '../support/mysql-stage.ts'
 
 const server = await startMariadb({ settings: { max_connections: 30, innodb_rollback_on_timeout: 1 } })
@@ -54,6 +54,23 @@ describe.each(['a URL', 'mysql2', 'mariadb'])('through %s, MariaDB that stands s
     expect(next.token).toBeGreaterThan(lease.token)
   })
 })
+
+it.each(['mysql2', 'mariadb'])(
+  'G7 %s gives a dead connection up without asking the server to kill it',
+  async (what) => {
+    const { proxy, url: through } = await proxyTo(url)
+    const pool = what === 'mysql2' ? poolOn(through) : mariadbPoolOn(through, { connectionLimit: 1 })
+    const store = storeOn(pool)
+    await grantOf(store, askFor(`given up by ${what}`))
+    const kills = async (): Promise<unknown> =>
+      mysqlStatement(server.url, `show global status like 'Com_kill'`)
+    const before = await kills()
+    proxy.strand()
+    expect(await failureOf(store.acquire([askFor('dead')]))).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await grantOf(store, askFor(`again by ${what}`))
+    expect(await kills()).toEqual(before)
+  },
+)
 
 it('1205 where it rolls back all of a transaction: the function that goes on stores nothing', async () => {
   await mysqlStatement(url, 'create table t (n int primary key)')
