@@ -39,7 +39,7 @@ export async function takeAll(
       counters.requests += granted
       if (stop !== null) {
         counters.requests += 1
-        // Read once: it goes on falling, and one who waits for no time at all has no timer.
+        // Read once: it goes on falling.
         const waitMs = leftMs()
         if (waitMs === 0 || !mayPass(stop)) {
           if (!(stop instanceof Contention)) throw counted(stop, counters)

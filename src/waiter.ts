@@ -53,9 +53,9 @@ export class Waiter implements Linked<Waiter> {
       this.#resolve = resolve
       this.#reject = reject
     })
-    const { waitMs, signal } = request
-    // It ends with the answer to its one try, not with a timer.
-    if (waitMs > 0 && waitMs !== Infinity) {
+    const { oneTry, waitMs, signal } = request
+    // One try without any wait ends with its answer, not with a timer.
+    if (waitMs !== Infinity && (waitMs > 0 || !oneTry)) {
       this.#timer = env.setTimer(waitMs, () => queue.gaveUp(this, 'timeout'), false)
     }
     this.#stopListening = signal ? onAbort(signal, () => queue.gaveUp(this, 'abort')) : null
