@@ -103,6 +103,7 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
 
   /** The next batch: keys are unique in it, the rest stays in order. */
   #take(): Pending<I, O>[] {
+    if (this.#pending.length === 1) return this.#pending.splice(0)
     const batch: Pending<I, O>[] = []
     const rest: Pending<I, O>[] = []
     const keys = new Set<string>()

@@ -77,6 +77,7 @@ export class Connection {
     let sentAt = NEVER_SENT
     let settled = false
     let opening: Promise<Store> | null = null
+    let timer: Timer = null
     const finish = (result: T | LockError): void => {
       settled = true
       this.#underWay.delete(finish)
@@ -89,15 +90,6 @@ export class Connection {
         settle(result, sentAt)
       }
     }
-    const timer = this.#env.setTimer(
-      this.#limitMs,
-      () => {
-        // An opening that hangs would hold up every call from now on; the next one tries anew.
-        if (this.#opening === opening) this.#opening = null
-        if (!settled) finish(this.#unavailable(`did not answer within ${this.#limitMs} ms`))
-      },
-      false,
-    )
     this.#underWay.add(finish)
     const succeed = (result: T): void => (settled ? late?.(result) : finish(result))
     const fail = (error: unknown): void => {
@@ -114,9 +106,18 @@ export class Connection {
         fail(error)
       }
     }
-    if (this.#ready) return send(this.#ready)
-    opening = this.#open()
-    opening.then(send, fail)
+    const limit = (): void => {
+      // An opening that hangs would hold up every call from now on; the next one tries anew.
+      if (this.#opening === opening) this.#opening = null
+      if (!settled) finish(this.#unavailable(`did not answer within ${this.#limitMs} ms`))
+    }
+    if (this.#ready) send(this.#ready)
+    else {
+      opening = this.#open()
+      opening.then(send, fail)
+    }
+    // After what is sent: the server need not wait for a timer to be made.
+    if (!settled) timer = this.#env.setTimer(this.#limitMs, limit, false)
   }
 
   /** As `call`, for those who can wait for a promise. */

@@ -87,7 +87,7 @@ export const STORE_CALL_BUGS: readonly Bug[] = [
   mutant(
     'an opening that hangs holds up every call for ever',
     'src/connection.ts',
-    'if (this.#opening === opening) this.#opening = null\n        if (!settled)',
+    'if (this.#opening === opening) this.#opening = null\n      if (!settled)',
     'if (!settled)',
   ),
   mutant(
