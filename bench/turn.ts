@@ -4,6 +4,10 @@ import { closeAndExit, type Opened } from './opened.ts'
 import { clock, type Stay } from './stay.ts'
 
 const HOLD_MS = 25
+/** Longer than all turns of a round take: to tell of a turn at once would take a core from whoever is next. */
+const UNTIL_ALL_ARE_OVER_MS = 1000
+/** As in a service that has run for a while: what ran a few times only is interpreted, and slowly. */
+const WARM_UPS = 100
 
 /** One of the processes that wait for their turn. */
 export async function waitForTurns(open: () => Promise<Opened>): Promise<void> {
@@ -15,6 +19,7 @@ export async function waitForTurns(open: () => Promise<Opened>): Promise<void> {
     await setTimeout(HOLD_MS)
     const to = clock()
     await unlock()
+    await setTimeout(UNTIL_ALL_ARE_OVER_MS)
     return { from, to }
   }
   serve({ turn }, () => closeAndExit(opened))
@@ -23,10 +28,10 @@ export async function waitForTurns(open: () => Promise<Opened>): Promise<void> {
 /** Connections are open, whatever wakes a waiter is up, and the code compiled. */
 async function warmUp(opened: Opened, other: Opened): Promise<void> {
   const key = `warm up ${process.pid}`
-  for (let i = 0; i < 5; i += 1) {
+  for (let i = 0; i < WARM_UPS; i += 1) {
     const unlock = await other.lock(key)
     const next = opened.lock(key)
-    await setTimeout(30)
+    await setTimeout(5)
     await unlock()
     await (
       await next

@@ -7,13 +7,8 @@ import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { holdfast } from '../built.ts'
 import type { Contender } from '../figures.ts'
+import type { Opened } from '../opened.ts'
 import { CREATE, giveBack, take } from './plain.ts'
-
-/** How a contender takes a key, waiting for it if it must, and how the key is given back. */
-export interface Opened {
-  lock(key: string): Promise<() => Promise<unknown>>
-  close(): Promise<unknown>
-}
 
 /** Long enough for whoever is unlucky while all others poll. */
 const WAIT_MS = 120_000

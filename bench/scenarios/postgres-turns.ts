@@ -5,7 +5,7 @@ import { holdfast } from '../built.ts'
 import { Crew } from '../crew.ts'
 import { onServer, withDatabase } from '../postgres/database.ts'
 import { CREATE, giveBack, take } from '../postgres/plain.ts'
-import type { Turn } from '../postgres/turns-process.ts'
+import { clock, inOrder, refuseOverlap, type Stay } from '../stay.ts'
 import type { Samples } from '../throughput.ts'
 
 const PROCESSES = 20
@@ -25,15 +25,15 @@ export function turns(): Promise<Samples> {
     const betweenMs: number[] = []
     for (let round = -WARM_UP; round < ROUNDS; round += 1) {
       const lease = await locks.acquire('turn')
-      const taken = crew.tell<Turn>('turn')
+      const taken = crew.tell<Stay>('turn')
       await until(url, ALL_WAIT)
-      const start = Number(process.hrtime.bigint()) / 1e6
+      const start = clock()
       await lease.release()
-      const done = (await taken).sort((a, b) => a.from - b.from)
+      const done = inOrder(await taken)
+      refuseOverlap(done)
       if (round < 0) continue
       allMs.push((done.at(-1)?.to ?? NaN) - start)
       const between = done.map(({ from }, i) => from - (done[i - 1]?.to ?? start))
-      if (between.some((ms) => ms < 0)) throw new Error('two had their turn at once')
       betweenMs.push(between.reduce((sum, ms) => sum + ms, 0) / PROCESSES)
     }
     const floorMs = await floor(url, crew, locks)
@@ -49,7 +49,7 @@ export function turns(): Promise<Samples> {
  */
 async function floor(url: string, crew: Crew, locks: Locks): Promise<number[]> {
   const lease = await locks.acquire('turn')
-  const taken = crew.tell<Turn>('turn')
+  const taken = crew.tell<Stay>('turn')
   await until(url, ALL_WAIT)
   const samples = await onServer(url, (speaker) =>
     onServer(url, async (listener) => {
