@@ -13,6 +13,9 @@ const STAY_MS = 15
 /** Renewed several times. Long enough for a machine that has other things to do. */
 const HELD_MS = 30_000
 const HELD_LEASE_MS = 12_000
+/** Enough for each bucket of Redis, and so for each node of a cluster. */
+const STRETCHED = 200
+const STRETCHES = 10
 /** A server that stands still must not be asked for more and more. */
 const MOST_AT_ONCE = 500
 
@@ -44,6 +47,17 @@ export class Load {
   constructor(clients: readonly Locks[]) {
     this.#clients = clients
     setMaxListeners(0, this.#stop.signal)
+  }
+
+  /**
+   * What is opened when it is first needed is open from now on: pools are as large as they get, and each client listens
+   * wherever it may have to. Else the first busy moment would look like growth.
+   */
+  async stretch(): Promise<void> {
+    const keys = Array.from({ length: STRETCHED }, (_, i) => `stretched:${i}`)
+    const each = (locks: Locks): Promise<unknown>[] =>
+      keys.map((key) => locks.using(key, { wait: '60s' }, () => sleep(STAY_MS)))
+    for (let i = 0; i < STRETCHES; i += 1) await Promise.all(this.#clients.flatMap(each))
   }
 
   start(): void {

@@ -48,6 +48,7 @@ function openFilesOf(): number {
   }
 }
 
+await load.stretch()
 serve({ sample }, async () => {
   await load.stop()
   for (const client of clients) await client.close()
