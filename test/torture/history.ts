@@ -61,6 +61,8 @@ export type WorkerHappening =
 
 /** What passed between the client of a worker and its store. `call` is unique within the worker. */
 export type StoreHappening =
+  /** An attempt to open the store begins: what was asked meanwhile waits for it, and is not among the calls. */
+  | { readonly is: 'opening' }
   /** `at` is before the call was made. */
   | {
       readonly is: 'call'

@@ -12,7 +12,8 @@ import { type Result, table } from './table.ts'
 
 const USAGE = `npm run torture -- [options]
   --store NAME     ${STORES.join(', ')}, or all of them at once (default)
-  --minutes N      for each store, in rounds of at most two (default 2)
+  --minutes N      for each store (default 2)
+  --round N        minutes that a round has at most: each begins with new servers and workers (default 2)
   --seed N         of the first round; each round has the next one (default 1)
   --workers N      processes for each store (default 20)
   --rate N         operations a second on each store (default 80; 30 for all)
@@ -23,6 +24,7 @@ const { values } = parseArgs({
   options: {
     store: { type: 'string', default: 'all' },
     minutes: { type: 'string', default: '2' },
+    round: { type: 'string', default: '2' },
     seed: { type: 'string', default: '1' },
     workers: { type: 'string', default: '20' },
     rate: { type: 'string' },
@@ -42,6 +44,7 @@ async function main(store: string): Promise<void> {
   if (store !== 'all' && !isStore(store)) throw new Error(`--store: no ${store}\n${USAGE}`)
   const common = {
     minutes: positive('minutes', values.minutes),
+    round: positive('round', values.round),
     seed: positive('seed', values.seed),
     workers: positive('workers', values.workers),
     rate: positive('rate', values.rate ?? (store === 'all' ? '30' : '80')),

@@ -12,28 +12,30 @@ import type { Violation } from './violation.ts'
 
 export interface RunOptions {
   readonly minutes: number
+  /** Minutes that a round has at most. */
+  readonly round: number
   readonly seed: number
   readonly workers: number
   readonly rate: number
   readonly keep: string | undefined
 }
 
-const ROUND_MS = 120_000
 /** What is left after the last whole round and is shorter than this is no round. */
 const SHORTEST_ROUND_MS = 5_000
 const SHOWN = 10
 
 export async function runStore(store: StoreName, options: RunOptions): Promise<Result> {
   const { minutes, workers, rate, keep } = options
+  const roundMs = options.round * 60_000
   const openArena = await arenaOf(store)
   const figures: Figures[] = []
   let total = 0
   for (
     let seed = options.seed, left = minutes * 60_000;
     left >= SHORTEST_ROUND_MS;
-    seed += 1, left -= ROUND_MS
+    seed += 1, left -= roundMs
   ) {
-    const ms = Math.min(ROUND_MS, left)
+    const ms = Math.min(roundMs, left)
     const round = { store, seed, minutes: ms / 60_000, workers, rate }
     await playRound({ openArena, seed, ms, workers, rate }, async (entries, folder) => {
       const { violations, figures: examined } = examine(entries)
@@ -59,7 +61,7 @@ function idleness(entries: readonly Entry[]): Violation[] {
   return [{ guarantee: 'G7', message, key: null, from, to: entries.at(-1)?.at ?? from, workers: [] }]
 }
 
-interface Kept extends Omit<RunOptions, 'keep'> {
+interface Kept extends Omit<RunOptions, 'keep' | 'round'> {
   readonly store: StoreName
   readonly keep: string | undefined
   readonly entries: readonly Entry[]
@@ -69,7 +71,7 @@ interface Kept extends Omit<RunOptions, 'keep'> {
 }
 
 function keepRound({ store, seed, minutes, workers, rate, keep, entries, found, folder }: Kept): void {
-  const options = `--minutes ${minutes} --workers ${workers} --rate ${rate}`
+  const options = `--minutes ${minutes} --round ${minutes} --workers ${workers} --rate ${rate}`
   const command = `npm run torture -- --store ${store} --seed ${seed} ${options}`
   const parent = keep ?? mkdtempSync(join(tmpdir(), 'holdfast-torture-failed-'))
   const place = join(parent, `${store}-${seed}`)

@@ -33,7 +33,7 @@ export function calm(round: Round, findings: Findings): void {
       findings.fail('G7', `${asked} and never had an answer`, { ...where, to })
     } else {
       const gapMs = CALL_MS + SLACK_MS + worstLeaseMs
-      const calls = steps.get(`${by} ${key}`) ?? []
+      const calls = [...(steps.get(`${by} ${key}`) ?? []), ...(worker?.openings ?? [])].sort((a, b) => a - b)
       const since = Math.max(askedAt, round.calmAt)
       if (stoodStill(attempt, { from: since, to }, calls, idle.get(by) ?? [], gapMs))
         findings.fail('G7', `${asked} and then did nothing to get it`, { ...where, to })
@@ -52,7 +52,10 @@ function idleOf({ faults, workers }: Round, { name, blocks }: Worker): Span[] {
   return union([...blocks, ...faults.filter(onIt)])
 }
 
-/** When calm has come, one who waits for a key asks for it now and then, or its process holds it and renews. */
+/**
+ * When calm has come, one who waits for a key asks for it now and then, or its process holds it and renews, or tries to
+ * open the store.
+ */
 function stoodStill(
   { how }: Attempt,
   { from, to }: Span,

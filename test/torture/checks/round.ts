@@ -31,6 +31,8 @@ export interface Worker {
   readonly name: string
   /** When its event loop stood still. */
   readonly blocks: { from: number; to: number }[]
+  /** When it tried to open its store. */
+  readonly openings: number[]
   closingAt: number | null
   closedAt: number | null
   died: { readonly at: number; readonly code: string; readonly wanted: boolean } | null
@@ -84,6 +86,8 @@ export class Round {
         return this.#fault(entry)
       case 'evict':
         return this.evictions.take(entry)
+      case 'opening':
+        return void this.#worker(by).openings.push(at)
       case 'block':
         return void this.#worker(by).blocks.push({ from: at, to: Infinity })
       case 'unblock': {
@@ -140,7 +144,7 @@ export class Round {
   #worker(name: string): Worker {
     let worker = this.workers.get(name)
     if (!worker) {
-      worker = { name, blocks: [], closingAt: null, closedAt: null, died: null }
+      worker = { name, blocks: [], openings: [], closingAt: null, closedAt: null, died: null }
       this.workers.set(name, worker)
     }
     return worker

@@ -71,5 +71,6 @@ async function stop(): Promise<void> {
   setTimeout(() => {
     const resources = process.getActiveResourcesInfo()
     history.note({ is: 'note', text: `still alive, by ${resources.join(', ')}` })
+    if (client.leaks && resources.every((each) => each === 'TCPSocketWrap')) process.exit()
   }, 5_000).unref()
 }

@@ -30,7 +30,10 @@ export function recorded(store: Store, history: HistoryWriter): Store {
 
   return {
     name: store.name,
-    open: () => store.open(),
+    open: () => {
+      history.note({ is: 'opening' })
+      return store.open()
+    },
     acquire: (asks) => note('acquire', asks, () => store.acquire(asks)),
     renew: (renewals) => note('renew', renewals, () => store.renew(renewals)),
     release: (claims) => note('release', claims, () => store.release(claims)),
