@@ -1,0 +1,46 @@
+import type { Defines } from './spin.ts'
+
+export interface Case {
+  readonly title: string
+  readonly defines: Defines
+}
+
+/** In all of them two clients; the first begins `BIDS` times. Without violation, each. */
+export const CASES: readonly Case[] = [
+  { title: '1 key, no fault, begins twice', defines: { KEYS: 1, FAULTS: 0, BIDS: 2 } },
+  { title: '1 key, 1 fault', defines: { KEYS: 1, FAULTS: 1, BIDS: 1 } },
+  { title: '1 key, 1 fault, begins twice', defines: { KEYS: 1, FAULTS: 1, BIDS: 2 } },
+  { title: '1 key, 1 fault, begins twice, longer', defines: { KEYS: 1, FAULTS: 1, BIDS: 2, TICKS: 4 } },
+  { title: '1 key, 2 faults, begins twice', defines: { KEYS: 1, FAULTS: 2, BIDS: 2 } },
+  { title: '1 key, 3 faults', defines: { KEYS: 1, FAULTS: 3, BIDS: 1 } },
+  { title: '1 key, no fault, with writes', defines: { KEYS: 1, FAULTS: 0, BIDS: 1, WRITES: 1 } },
+]
+
+/** Mistakes that the model must find: else it looks at nothing. */
+export const BUGS: readonly Case[] = [
+  { title: 'no margin for a slow clock', defines: { KEYS: 1, FAULTS: 0, BIDS: 1, BUG_NO_MARGIN: 1 } },
+  {
+    title: 'the lease is counted from the reply',
+    defines: { KEYS: 1, FAULTS: 0, BIDS: 1, BUG_FROM_REPLY: 1 },
+  },
+  {
+    title: 'a release does not look at the owner',
+    defines: { KEYS: 1, FAULTS: 1, BIDS: 2, BUG_ANYONE_RELEASES: 1 },
+  },
+  {
+    title: 'numbers only count, and are forgotten with the record',
+    defines: { KEYS: 1, FAULTS: 0, BIDS: 2, BUG_DELETE: 1 },
+  },
+  {
+    title: 'numbers only count, and the store forgets them once',
+    defines: { KEYS: 1, FAULTS: 1, BIDS: 2, BUG_COUNT_ONLY: 1 },
+  },
+  {
+    title: 'a hand-off keeps the token',
+    defines: { KEYS: 1, FAULTS: 0, BIDS: 1, WRITES: 1, BUG_SAME_TOKEN: 1 },
+  },
+  {
+    title: 'the resource does not look at the token',
+    defines: { KEYS: 1, FAULTS: 0, BIDS: 1, WRITES: 1, BUG_NO_GUARD: 1 },
+  },
+]

@@ -1,0 +1,22 @@
+/**
+ * `npm run model`: tries every order of steps of a small model of the lock, and that each planted bug is found.
+ * `--only text` takes the cases with this text in their title. What it shows and what not: docs/proof.md.
+ */
+import { parseArgs } from 'node:util'
+import { BUGS, CASES } from './cases.ts'
+import { check } from './spin.ts'
+
+const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } })
+const isWanted = ({ title }: { title: string }): boolean => title.includes(values.only)
+
+for (const { title, defines } of CASES.filter(isWanted)) {
+  const { states, steps, depth, seconds, violation } = await check(defines)
+  const size = `${states.toLocaleString('en')} states, ${steps.toLocaleString('en')} steps, depth ${depth}`
+  console.log(`${title}: ${size}, ${seconds.toFixed(1)} s: ${violation ?? 'complete, no violation'}`)
+  if (violation !== null) process.exitCode = 1
+}
+for (const { title, defines } of BUGS.filter(isWanted)) {
+  const { states, violation } = await check(defines)
+  console.log(`bug: ${title}: ${violation === null ? 'NOT FOUND' : `found after ${states} states`}`)
+  if (violation === null) process.exitCode = 1
+}
