@@ -64,20 +64,37 @@ end
 return reply
 `
 
-export const acquire_free = `if #KEYS == 2 and ARGV[4] == '0' then
-  local found = redis.call('MGET', KEYS[1], KEYS[2])
-  local last = not found[1] and found[2] and string.match(found[2], '^%d+$')
-  local owner = ARGV[2] == '1' and string.match(ARGV[6], '^1 1 ([^\\n]+)\\n$')
-  if last and owner then
-    local time = redis.call('TIME')
-    local grant = math.max(tonumber(last) + 1, tonumber(time[1]) * 1000000 + tonumber(time[2]))
-    local written = string.format('%.0f', grant)
-    if grant < 2 ^ 53 and not redis.pcall('SET', KEYS[2], written).err then
-      local since = time[1] .. string.sub(string.format('%06d', time[2]), 1, 3)
-      local record = owner .. ',"grant":' .. written .. ',"since":' .. since .. ARGV[5] .. '}'
-      local done = redis.pcall('SET', KEYS[1], record, 'PX', ARGV[3], 'NX')
-      if done and not done.err then return { grant } end
+export const acquire_plain = `if ARGV[2] == '1' and ARGV[4] == '0' and #KEYS <= 4000 then
+  local found, time = redis.call('MGET', unpack(KEYS)), redis.call('TIME')
+  local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+  local numbers, owners, count = {}, {}, 0
+  for number, owner in string.gmatch(ARGV[6], '(%d+) %d+ ([^\\n]+)') do
+    count = count + 1
+    numbers[count], owners[count] = number, owner
+  end
+  local grants, last = {}, {}
+  for i = 1, count do
+    local fence = count + numbers[i]
+    local before = last[fence] or string.match(found[fence] or '', '^%d+$')
+    if found[i] or not before or before + 1 >= 2 ^ 53 then break end
+    grants[i] = math.max(before + 1, now)
+    last[fence] = grants[i]
+  end
+  if count > 0 and #grants == count then
+    local written, raised = {}, {}
+    for fence, grant in pairs(last) do
+      written[grant] = written[grant] or string.format('%.0f', grant)
+      raised[#raised + 1] = KEYS[fence]
+      raised[#raised + 1] = written[grant]
     end
+    local rest = ',"since":' .. time[1] .. string.sub(string.format('%06d', time[2]), 1, 3) .. ARGV[5] .. '}'
+    local done = redis.pcall('MSET', unpack(raised))
+    for i = 1, count do
+      if not done or done.err then break end
+      local grant = written[grants[i]] or string.format('%.0f', grants[i])
+      done = redis.pcall('SET', KEYS[i], owners[i] .. ',"grant":' .. grant .. rest, 'PX', ARGV[3], 'NX')
+    end
+    if done and not done.err then return grants end
   end
 end
 `
@@ -256,12 +273,16 @@ remove(free)
 return reply
 `
 
-export const release_unwanted = `if #KEYS == 1 then
-  local text, owner = redis.pcall('GET', KEYS[1]), string.match(ARGV[3], '^[^\\n]+$')
-  if type(text) == 'string' and owner and string.sub(text, 1, #owner) == owner and
-    not string.find(text, ',"wa', 1, true) then
-    redis.call('DEL', KEYS[1])
-    return { 1 }
+export const release_plain = `if #KEYS > 0 and #KEYS <= 4000 then
+  local texts, reply = redis.call('MGET', unpack(KEYS)), {}
+  for owner in string.gmatch(ARGV[3], '[^\\n]+') do
+    local text = texts[#reply + 1]
+    if not text or string.sub(text, 1, #owner) ~= owner or string.find(text, ',"wa', 1, true) then break end
+    reply[#reply + 1] = 1
+  end
+  if #reply == #KEYS then
+    redis.call('DEL', unpack(KEYS))
+    return reply
   end
 end
 `

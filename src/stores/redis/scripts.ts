@@ -3,9 +3,9 @@ import { newCall, replyTo } from '../../databases/redis-call.ts'
 import type { RedisClient, Script } from './client.ts'
 import * as lua from './lua.ts'
 
-export const ACQUIRE: Script = script(lua.acquire_free, lua.records, lua.waiters, lua.grants, lua.acquire)
+export const ACQUIRE: Script = script(lua.acquire_plain, lua.records, lua.waiters, lua.grants, lua.acquire)
 export const RENEW: Script = script(lua.records, lua.grants, lua.renew)
-export const RELEASE: Script = script(lua.release_unwanted, lua.records, lua.waiters, lua.release)
+export const RELEASE: Script = script(lua.release_plain, lua.records, lua.waiters, lua.release)
 export const EVICT: Script = script(lua.records, lua.waiters, lua.evict)
 export const READ: Script = script(lua.records, lua.read)
 export const ENLIST: Script = script(lua.records, lua.waiters, lua.enlist)
