@@ -75,6 +75,9 @@ export const REDIS: readonly Measurement[] = [
       { name: 'tenUs', unit: 'µs for ten' },
       { name: 'oneUs', unit: 'µs for one' },
       { name: 'timesOne', unit: '× one', atMost: 1.3, ratio: true },
+      { name: 'farTenUs', unit: 'µs for ten, where each way takes 1 ms' },
+      { name: 'farOneUs', unit: 'µs for one there' },
+      { name: 'farTimesOne', unit: '× one there', atMost: 1.3, ratio: true },
     ],
   },
   {

@@ -8,12 +8,11 @@ import { onServer, withDatabase } from '../mongo/server.ts'
 import { percentile } from '../percentile.ts'
 import { clock, inOrder, refuseOverlap, type Stay } from '../stay.ts'
 import type { Samples } from '../throughput.ts'
+import { WARM_UP_ROUNDS } from '../turn.ts'
 
 const PROCESSES = 20
 const ROUNDS = 9
 const ROUNDS_OF_PEERS = 3
-/** Rounds that do not count. */
-const WARM_UP = 2
 /** For those of whom nobody can tell that they wait; and for what may follow a turn. */
 const SETTLED_MS = 300
 const FILE = new URL('../mongo/turns-process.ts', import.meta.url)
@@ -32,7 +31,7 @@ export function turns(contender: MongoContender): Promise<Samples> {
     const rounds: Round[] = []
     const opened = await open(contender, url)
     await onServer(url, async (db) => {
-      while (rounds.length < WARM_UP + (own ? ROUNDS : ROUNDS_OF_PEERS)) {
+      while (rounds.length < WARM_UP_ROUNDS + (own ? ROUNDS : ROUNDS_OF_PEERS)) {
         const unlock = await opened.lock('turn')
         const before = await commandCounts(db)
         const taken = crew.tell<Stay>('turn')
@@ -49,7 +48,7 @@ export function turns(contender: MongoContender): Promise<Samples> {
     })
     await opened.close()
     await crew.dismiss()
-    return figuresOf(rounds.slice(WARM_UP))
+    return figuresOf(rounds.slice(WARM_UP_ROUNDS))
   })
 }
 

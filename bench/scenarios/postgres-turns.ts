@@ -7,11 +7,10 @@ import { onServer, withDatabase } from '../postgres/database.ts'
 import { CREATE, giveBack, take } from '../postgres/plain.ts'
 import { clock, inOrder, refuseOverlap, type Stay } from '../stay.ts'
 import type { Samples } from '../throughput.ts'
+import { WARM_UP_ROUNDS } from '../turn.ts'
 
 const PROCESSES = 20
 const ROUNDS = 9
-/** Rounds that do not count. */
-const WARM_UP = 2
 const FLOOR_SAMPLES = 40
 const ALL_WAIT = `select from holdfast_locks where key = 'turn' and cardinality(waiters) = ${PROCESSES}`
 const FILE = new URL('../postgres/turns-process.ts', import.meta.url)
@@ -23,7 +22,7 @@ export function turns(): Promise<Samples> {
     const crew = await Crew.gather(PROCESSES, FILE, [url])
     const allMs: number[] = []
     const betweenMs: number[] = []
-    for (let round = -WARM_UP; round < ROUNDS; round += 1) {
+    for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round += 1) {
       const lease = await locks.acquire('turn')
       const taken = crew.tell<Stay>('turn')
       await until(url, ALL_WAIT)

@@ -8,12 +8,11 @@ import { percentile } from '../percentile.ts'
 import { keysWith, onServer, withKeys } from '../redis/server.ts'
 import { clock, inOrder, refuseOverlap, type Stay } from '../stay.ts'
 import type { Samples } from '../throughput.ts'
+import { WARM_UP_ROUNDS } from '../turn.ts'
 
 const PROCESSES = 20
 const ROUNDS = 9
 const ROUNDS_OF_PEERS = 3
-/** Rounds that do not count. */
-const WARM_UP = 2
 /** For those of whom nobody can tell that they wait; and for what may follow a turn. */
 const SETTLED_MS = 300
 const FILE = new URL('../redis/turns-process.ts', import.meta.url)
@@ -32,7 +31,7 @@ export function turns(contender: RedisContender): Promise<Samples> {
     const rounds: Round[] = []
     const opened = await open(contender, url, prefix)
     await onServer(url, async (client) => {
-      while (rounds.length < WARM_UP + (own ? ROUNDS : ROUNDS_OF_PEERS)) {
+      while (rounds.length < WARM_UP_ROUNDS + (own ? ROUNDS : ROUNDS_OF_PEERS)) {
         const unlock = await opened.lock('turn')
         const before = await commandStats(client)
         const taken = crew.tell<Stay>('turn')
@@ -54,7 +53,7 @@ export function turns(contender: RedisContender): Promise<Samples> {
 }
 
 function figuresOf(rounds: readonly Round[], own: boolean): Samples {
-  const counted = rounds.slice(WARM_UP)
+  const counted = rounds.slice(WARM_UP_ROUNDS)
   const allMs = counted.map(({ start, stays }) => (stays.at(-1)?.to ?? NaN) - start)
   const betweenMs = counted.flatMap(({ start, stays }) =>
     stays.map(({ from }, i) => from - (stays[i - 1]?.to ?? start)),
@@ -70,7 +69,7 @@ function figuresOf(rounds: readonly Round[], own: boolean): Samples {
   }
   if (!own) return samples
   const sent = rounds.map(({ stats }) => sentByHoldfast(stats))
-  return { ...samples, sent: sent.slice(WARM_UP), sentFirst: sent.slice(0, 1) }
+  return { ...samples, sent: sent.slice(WARM_UP_ROUNDS), sentFirst: sent.slice(0, 1) }
 }
 
 /** What this alone sends. */

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import type { Locks } from '../../src/index.ts'
+import { tcpProxy } from '../../test/servers/tcp-proxy.ts'
 import { holdfast, importRedis } from '../built.ts'
 import { percentile } from '../percentile.ts'
 import { withDatabase } from '../postgres/database.ts'
@@ -7,30 +8,64 @@ import { withKeys } from '../redis/server.ts'
 import type { Samples } from '../throughput.ts'
 
 const KEYS = 10
-const BLOCKS = 40
 const PAIRS = 50
-/** Blocks that do not count. */
-const WARM_UP = 10
+/** Blocks of pairs, and those before them that do not count: until all code is compiled. */
+const NEAR = { blocks: 40, warmUp: 100 }
+const FAR = { blocks: 10, warmUp: 2 }
+/** Each way. On one machine a round trip takes less time than a key; in most networks it takes more than ten. */
+const WAY_MS = 1
 
 export function onRedis(): Promise<Samples> {
-  return withKeys(async (url, prefix) => {
-    const client = new Redis(url)
-    const { redisStore } = await importRedis()
-    const samples = await tenAgainstOne(holdfast.createLocks(redisStore(client, { prefix })))
-    await client.quit()
-    return samples
-  })
+  return withKeys((url, prefix) =>
+    nearAndFar(url, async (place, blocks) => {
+      const client = new Redis(place)
+      const { redisStore } = await importRedis()
+      const figures = await tenAgainstOne(holdfast.createLocks(redisStore(client, { prefix })), blocks)
+      await client.quit()
+      return figures
+    }),
+  )
 }
 
 export function onPostgres(): Promise<Samples> {
-  return withDatabase((url) => tenAgainstOne(holdfast.createLocks(url)))
+  return withDatabase((url) =>
+    nearAndFar(url, (place, blocks) => tenAgainstOne(holdfast.createLocks(place), blocks)),
+  )
+}
+
+type Blocks = typeof NEAR
+
+interface Figures {
+  readonly tenUs: number
+  readonly oneUs: number
+}
+
+async function nearAndFar(
+  url: string,
+  measure: (url: string, blocks: Blocks) => Promise<Figures>,
+): Promise<Samples> {
+  const near = await measure(url, NEAR)
+  const network = new URL(url)
+  const proxy = await tcpProxy(Number(network.port))
+  network.port = String(proxy.port)
+  proxy.delay(WAY_MS)
+  const far = await measure(network.href, FAR)
+  proxy.close()
+  return {
+    tenUs: [near.tenUs],
+    oneUs: [near.oneUs],
+    timesOne: [near.tenUs / near.oneUs],
+    farTenUs: [far.tenUs],
+    farOneUs: [far.oneUs],
+    farTimesOne: [far.tenUs / far.oneUs],
+  }
 }
 
 /** One task that nobody disturbs takes and gives back ten keys, in turns with one that takes one; a block each. */
-async function tenAgainstOne(locks: Locks): Promise<Samples> {
+async function tenAgainstOne(locks: Locks, { blocks, warmUp }: Blocks): Promise<Figures> {
   const ten: number[] = []
   const one: number[] = []
-  for (let block = -WARM_UP; block < BLOCKS; block += 1) {
+  for (let block = -warmUp; block < blocks; block += 1) {
     const [tens, ones] = [
       await timesOf(locks, (i) => Array.from({ length: KEYS }, (_, n) => `ten ${i} ${n}`)),
       await timesOf(locks, (i) => [`one ${i}`]),
@@ -40,8 +75,7 @@ async function tenAgainstOne(locks: Locks): Promise<Samples> {
     one.push(...ones)
   }
   await locks.close()
-  const [tenUs, oneUs] = [percentile(ten, 50), percentile(one, 50)]
-  return { tenUs: [tenUs], oneUs: [oneUs], timesOne: [tenUs / oneUs] }
+  return { tenUs: percentile(ten, 50), oneUs: percentile(one, 50) }
 }
 
 /** Of one block, in µs. */
