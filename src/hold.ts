@@ -136,7 +136,7 @@ export class Hold {
     const why = this.#windingDown
       ? `${this.#windingDown}, and ${ended} is over`
       : this.request.renew
-        ? `no renewal was confirmed in time, so ${ended} may have run out`
+        ? `no renewal was confirmed in time, so ${ended} may have run out${this.#lastFailure()}`
         : `${ended} is over, and with renew: false it is not renewed`
     this.lose(new LockError('LOCK_LOST', why, { key, cause: this.failure }))
   }
@@ -169,6 +169,10 @@ export class Hold {
 
   extend(leaseMs: number): Promise<void> {
     return this.#keeping.renewals.renewNow(this, leaseMs)
+  }
+
+  #lastFailure(): string {
+    return this.failure ? `; the last attempt failed: ${this.failure.message}` : ''
   }
 
   #stop(): void {
