@@ -1,3 +1,4 @@
+import type { Db } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { TcpProxy } from '../servers/tcp-proxy.ts'
 import { startMongo } from '../servers/mongo.ts'
@@ -44,6 +45,20 @@ it('G7 url: servers that it takes longer to connect to than a call may take are 
   await until('a connection', () => source.db().then(Boolean, () => false), 20_000)
   proxy.delay(0)
   expect(await (await source.db()).command({ ping: 1 })).toMatchObject({ ok: 1 })
+})
+
+it('G7 url: servers that refused for a while are found silent as soon as any others', async () => {
+  const { proxy, url } = await through()
+  proxy.refuse()
+  const source = new OwnSource(url, 'refused')
+  atEnd(() => source.close())
+  for (let i = 0; i < 3; i += 1)
+    expect(await failureOf(source.db())).toMatchObject({ name: 'MongoServerSelectionError' })
+  await proxy.accept()
+  await until('a connection', () => source.db().then(Boolean, () => false))
+  // The driver notices after a heartbeat and this, which is the first attempt's.
+  const { client } = (await source.db()) as unknown as Db
+  expect(client.options.connectTimeoutMS).toBe(2000)
 })
 
 describe.each(everyClient)('$name:', ({ name, open }) => {

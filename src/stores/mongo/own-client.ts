@@ -10,7 +10,7 @@ const HEARTBEAT_MS = 2000
 /** The driver says more about what is in the way than we could. */
 const CONNECT_MS = LIMIT_MS - 500
 /** For servers that are far away, or have too much to do. */
-const LONGEST_CONNECT_MS = 16_000
+const LONGEST_CONNECT_MS = 8000
 
 /** How long the client may say goodbye to servers, for which it may have to connect first, several times. */
 const FAREWELL_MS = 500
@@ -28,7 +28,9 @@ export class OwnSource implements Source {
   readonly #database: string
   #client: OwnClient | undefined
   #connected: Promise<OwnClient> | undefined
-  /** What the next attempt has: twice as much as the last one, which may have been on its way when its time was up. */
+  /** Of the last attempt that failed. */
+  #ending: Promise<void> | undefined
+  /** What the next attempt has: twice as much as one that was still on its way when its time was up. */
   #connectMs = CONNECT_MS
   /** Why the last attempt failed, while there was no other. */
   #failure: Error | undefined
@@ -51,6 +53,7 @@ export class OwnSource implements Source {
   async close(): Promise<void> {
     this.#closed = true
     if (this.#client) await end(this.#client)
+    await this.#ending
   }
 
   /** Each time by a client of its own: its limits are fixed, and one that failed does not try again by itself. */
@@ -60,18 +63,33 @@ export class OwnSource implements Source {
       this.#client = client
       if (this.#closed) throw closedError()
       await client.connect()
+      // The driver itself does not look again.
+      if (this.#closed) throw closedError()
       this.#failure = undefined
       return client
     } catch (error) {
       this.#failure = error as Error
-      this.#connectMs = Math.min(2 * this.#connectMs, LONGEST_CONNECT_MS)
-      if (this.#client) void end(this.#client)
+      if (isLate(error)) this.#connectMs = Math.min(2 * this.#connectMs, LONGEST_CONNECT_MS)
+      if (this.#client) this.#ending = end(this.#client)
       // Nobody may wait for it any more.
       this.#client = undefined
       this.#connected = undefined
       throw error
     }
   }
+}
+
+/**
+ * Whether a server might have answered with more time. The limit stays with the client that is made next, and for as
+ * long one goes without word of servers that fell silent: where they refuse, it must not grow.
+ */
+function isLate(error: unknown): boolean {
+  const { servers } = (error as { reason?: { servers?: ReadonlyMap<string, Seen> } }).reason ?? {}
+  return [...(servers?.values() ?? [])].some((seen) => !seen.error || /timed out/.test(seen.error.message))
+}
+
+interface Seen {
+  readonly error?: Error | null
 }
 
 async function end(client: OwnClient): Promise<void> {
