@@ -39,7 +39,7 @@ export class NodeRedisClusterClient implements RedisClient {
   #listening: Listening | undefined
   #rediscovering: Promise<void> | undefined
   #rediscoveredAt = -Infinity
-  #closed = false
+  readonly #closing = new AbortController()
 
   /** `end` closes the client if it is ours. */
   constructor(cluster: NodeRedisCluster, end?: () => Promise<void>) {
@@ -98,9 +98,10 @@ export class NodeRedisClusterClient implements RedisClient {
   }
 
   async close(): Promise<void> {
-    this.#closed = true
+    this.#closing.abort()
     void this.#listening?.close()
-    // Whoever closes the client next would find it connected again when this is done, and for good.
+    // Whoever closes the client next would find it connected again when this is done, and for good; as when a node
+    // answers after the limit of this.
     await this.#rediscovering?.catch(() => undefined)
     await this.#end?.()
     this.#presence.end()
@@ -148,9 +149,10 @@ export class NodeRedisClusterClient implements RedisClient {
   }
 
   async #rediscoverOnce(silent: NodeRedis | undefined): Promise<void> {
+    const { signal } = this.#closing
     const sooner = this.#rediscoveredAt + REDISCOVERY_PAUSE_MS - performance.now()
-    if (sooner > 0 && !this.#closed) await pause(sooner, undefined, { ref: false })
-    if (this.#closed) return
+    if (sooner > 0) await pause(sooner, undefined, { ref: false, signal }).catch(() => undefined)
+    if (signal.aborted) return
     this.#rediscoveredAt = performance.now()
     const nodes = [...this.#cluster.nodeByAddress.values()].flatMap(({ client }) => client ?? [])
     const ready = nodes.filter((client) => client.isReady && client !== silent)
