@@ -82,16 +82,17 @@ export function redisFence(
         GUARD + script + REST,
         [nameOf(resource), ...keys],
         [String(claim.token).padStart(DIGITS, '0'), claim.strict ? 'strict' : '', ...args],
-      )) as [string, unknown]
-      if (outcome === 'stale') judge(claim, BigInt(String(value)))
+      )) as [unknown, unknown]
+      // Texts and numbers come in whatever form the client is set to give them in.
+      if (String(outcome) === 'stale') judge(claim, BigInt(String(value)))
       return value ?? null
     },
     async highest(resource) {
       const seen = await evaluate(`return redis.call('GET', KEYS[1])`, [nameOf(resource)], [])
-      return typeof seen === 'string' ? BigInt(seen) : null
+      return seen === null ? null : BigInt(String(seen))
     },
     async forget(resource) {
-      return (await evaluate(`return redis.call('DEL', KEYS[1])`, [nameOf(resource)], [])) === 1
+      return Number(await evaluate(`return redis.call('DEL', KEYS[1])`, [nameOf(resource)], [])) === 1
     },
   }
 }
