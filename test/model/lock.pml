@@ -288,6 +288,8 @@ begin:
     if
     :: bids < (me == 0 -> BIDS : 1) ->
       bids++;
+      /* What was forgotten or freed before it asks is no excuse for it. */
+      belief[me].excused = false;
       belief[me].owner = (me == 0 -> bids : BIDS + 1);
       /* Which key the first one begins with makes no difference. */
       if
@@ -381,7 +383,7 @@ leave:
     :: call[current].state == NONE
     /* A renewal is under way: nobody waits for it any more. */
     :: call[current].state == ASKED && call[other].state == NONE -> call[current].stray = true; current = other
-    :: call[current].state == ASKED && call[other].state != NONE -> call[current].state == ANSWERED; clear(current)
+    :: call[current].state == ASKED && call[other].state != NONE -> call[current].state != ASKED; clear(current)
     :: call[current].state == ANSWERED || call[current].state == LOST -> clear(current)
     fi;
     send(RELEASE)
