@@ -1,4 +1,5 @@
 import type { AnyLease } from './bundle.ts'
+import type { Contention } from './contention.ts'
 import type { Environment } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { KeyLease } from './key-lease.ts'
@@ -7,7 +8,7 @@ import type { Request } from './options.ts'
 import { lostBeforeRelease } from './release-errors.ts'
 import { enclosingLease } from './section.ts'
 import { takeAll } from './several.ts'
-import { aborted, type Contention } from './waiter.ts'
+import { aborted } from './waiter.ts'
 import type { WaitingRoom } from './waiting-room.ts'
 
 export interface EntranceKeeping {
@@ -26,8 +27,8 @@ export class Entrance {
     this.#keeping = keeping
   }
 
-  /** Several keys are in order, each once. */
-  async enter(keys: string | readonly string[], request: Request): Promise<AnyLease | Contention> {
+  /** Several keys are in order, each once. Whoever is turned away at once is so by an error that is thrown. */
+  enter(keys: string | readonly string[], request: Request): Promise<AnyLease | Contention> {
     const { counters, busyKeys } = this.#keeping.journal.stats
     if (typeof keys !== 'string') {
       for (const key of keys) busyKeys.requested(key)

@@ -1,3 +1,4 @@
+import type { Contention } from './contention.ts'
 import type { Duration } from './duration.ts'
 import type { Environment } from './environment.ts'
 import { LockError } from './errors.ts'
@@ -8,7 +9,6 @@ import { LeaseSignal } from './lease-signal.ts'
 import { checkLease, type Request } from './options.ts'
 import { Level } from './reentry.ts'
 import { tokenOf } from './token.ts'
-import type { Contention } from './waiter.ts'
 
 /** How the lease ended, if it did. Losing it does not end it: it still wants to be released once. */
 type End = 'released' | 'disposed'

@@ -34,8 +34,11 @@ export function checkKey(key: unknown): string {
   return key
 }
 
+/** One key, or several to take together. */
+export type Keys = string | readonly string[]
+
 /** Of several keys each once, in the one order in which all take them. One alone is as if it was given alone. */
-export function checkKeys(keys: unknown): string | readonly string[] {
+export function checkKeys(keys: unknown): Keys {
   if (!Array.isArray(keys)) return checkKey(keys)
   const unique = new Set<string>()
   for (const key of keys as readonly unknown[]) {

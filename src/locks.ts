@@ -2,6 +2,7 @@ import { inspect } from 'node:util'
 import type { Alert } from './alerts/alert.ts'
 import { isGrantNumber } from './answers.ts'
 import type { AnyLease } from './bundle.ts'
+import { type Contention, leaseOrNull, leaseOrThrow, type Outcome } from './contention.ts'
 import {
   checkElect,
   type Election,
@@ -12,7 +13,7 @@ import {
 } from './election.ts'
 import { LockError } from './errors.ts'
 import type { ClientName, LockEvent, LockListener } from './events.ts'
-import { checkKey, checkKeys } from './key.ts'
+import { checkKey, checkKeys, type Keys } from './key.ts'
 import type { Lease } from './lease.ts'
 import type { RetryStrategy } from './fail-strategy.ts'
 import {
@@ -56,7 +57,6 @@ import {
   type TransactionManager,
   type TransactionOf,
 } from './transaction.ts'
-import { Contention } from './waiter.ts'
 import type { Limits, Longest } from './waiting-room.ts'
 import { Workings } from './workings.ts'
 
@@ -66,9 +66,6 @@ export function createLocks(store: Store | string, options: LocksOptions = {}): 
 }
 
 export type Body<T> = (lease: Lease) => T | Promise<T>
-
-/** One key, or several to take together. */
-export type Keys = string | readonly string[]
 
 /**
  * The way of a lock: `acquire` → WaitingRoom (a Line per key; its head alone asks) → Batcher → Store
@@ -125,19 +122,19 @@ export class Locks {
   using<T>(key: Keys, body: Body<T>, options?: UsingOptions): Promise<T>
   using<T>(key: Keys, options: UsingOptions, body: Body<T>): Promise<T>
   async using<T>(key: Keys, second: Body<T> | UsingOptions, third?: Body<T> | UsingOptions): Promise<T> {
-    const [body, options] = typeof second === 'function' ? [second, third] : [third, second]
+    // What this function keeps is kept for each that waits: no closure in it, and no list taken apart.
+    const body = typeof second === 'function' ? second : third
+    const options = typeof second === 'function' ? third : second
     if (typeof body !== 'function')
       throw new LockError('INVALID_OPTION', 'using: give a function to run under the lock')
-    const [keys, request] = this.#check('using', key, options as UsingOptions | undefined)
+    const { keys, request } = this.#check('using', key, options as UsingOptions | undefined)
     const lease = leaseOrThrow(keys, await this.#enter(keys, request, leaseOrThrow))
     lease.startBody()
     let result: T
     try {
       // It may have been lost, or the client closed, between the grant and this line.
       lease.assertHeld()
-      const { tracers } = this.#workings
-      if (tracers) result = await tracers.holding(lease, async () => runInside(this, lease, body))
-      else result = await runInside(this, lease, body)
+      result = await this.#run(lease, body)
     } catch (error) {
       await lease.dispose()
       throw error
@@ -225,13 +222,13 @@ export class Locks {
    * most 1000, it takes all or none, in one order everywhere: no two that do so ever wait for each other.
    */
   async acquire(key: Keys, options?: AcquireOptions): Promise<Lease> {
-    const [keys, request] = this.#check('acquire', key, options)
+    const { keys, request } = this.#check('acquire', key, options)
     return leaseOrThrow(keys, await this.#enter(keys, request, leaseOrThrow))
   }
 
   /** One try: the lease, or null if someone else has the key, or one of the keys. */
   async tryAcquire(key: Keys, options?: TryOptions): Promise<Lease | null> {
-    const [keys, request] = this.#check('tryAcquire', key, options)
+    const { keys, request } = this.#check('tryAcquire', key, options)
     return leaseOrNull(keys, await this.#enter(keys, request, leaseOrNull))
   }
 
@@ -364,7 +361,13 @@ export class Locks {
     return tracers.acquiring(keys, async () => as(keys, await entrance.enter(keys, request)))
   }
 
-  #check(call: Call, key: Keys, options?: UsingOptions): [Keys, Request] {
+  #run<T>(lease: AnyLease, body: Body<T>): T | Promise<T> {
+    const { tracers } = this.#workings
+    if (!tracers) return runInside(this, lease, body)
+    return tracers.holding(lease, async () => runInside(this, lease, body))
+  }
+
+  #check(call: Call, key: Keys, options?: UsingOptions): { keys: Keys; request: Request } {
     const keys = checkKeys(key)
     const settings = settingsFor(keys, this.#settings)
     const request =
@@ -372,26 +375,12 @@ export class Locks {
         ? (this.#plainRequests[call] ??= checkRequest(call, {}, settings))
         : checkRequest(call, options === undefined ? {} : options, settings)
     this.#assertOpen()
-    return [keys, request]
+    return { keys, request }
   }
 
   #assertOpen(): void {
     if (this.#closed) throw closedError()
   }
-}
-
-type Outcome<T> = (keys: Keys, outcome: AnyLease | Contention) => T
-
-function leaseOrNull(_keys: Keys, outcome: AnyLease | Contention | null): AnyLease | null {
-  return outcome instanceof Contention ? null : outcome
-}
-
-function leaseOrThrow(keys: Keys, outcome: AnyLease | Contention): AnyLease {
-  if (!(outcome instanceof Contention)) return outcome
-  const { key, waitedMs, by } = outcome
-  const of = typeof keys === 'string' ? '' : `, one of ${keys.length} keys,`
-  const message = `could not get "${key}"${of} within ${Math.round(waitedMs)} ms${by ? `; it is held by ${by}` : ''}`
-  throw new LockError('LOCK_ACQUIRE_TIMEOUT', message, { key })
 }
 
 function closedError(): LockError {

@@ -1,8 +1,9 @@
+import { Contention } from './contention.ts'
 import { LockError } from './errors.ts'
 import { Fifo } from './fifo.ts'
 import type { KeyLease } from './key-lease.ts'
 import type { Request } from './options.ts'
-import { aborted, Contention, type Queue, Waiter } from './waiter.ts'
+import { aborted, type Queue, Waiter } from './waiter.ts'
 
 const SIBLING = 'another call inside the same section, perhaps by the very flow that waits here'
 

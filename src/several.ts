@@ -1,11 +1,11 @@
 import { type AnyLease, Bundle } from './bundle.ts'
+import { Contention } from './contention.ts'
 import type { Environment } from './environment.ts'
 import { LockError } from './errors.ts'
 import { KeyLease } from './key-lease.ts'
 import type { Journal } from './monitor/journal.ts'
 import type { Counters } from './monitor/stats.ts'
 import type { Request } from './options.ts'
-import { Contention } from './waiter.ts'
 
 /** How one key is entered. */
 type Enter = (key: string, request: Request) => Promise<KeyLease | Contention>

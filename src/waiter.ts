@@ -1,26 +1,10 @@
 import { onAbort } from './abort.ts'
+import type { Contention } from './contention.ts'
 import type { Environment, Timer } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { Linked } from './fifo.ts'
 import type { KeyLease } from './key-lease.ts'
 import type { Request } from './options.ts'
-import type { Holder } from './store.ts'
-
-/** Not a fault: someone else has the key. */
-export class Contention {
-  readonly key: string
-  readonly waitedMs: number
-  /** Who has it, if it is known, and in words. */
-  readonly holder: Holder | null
-  readonly by: string | null
-
-  constructor(key: string, waitedMs: number, holder: Holder | null, by: string | null) {
-    this.key = key
-    this.waitedMs = waitedMs
-    this.holder = holder
-    this.by = by
-  }
-}
 
 /** Where a waiter waits. When its time is up or its signal fires, it is for the queue to let it go. */
 export interface Queue {

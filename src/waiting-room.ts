@@ -1,4 +1,5 @@
 import { Bid } from './bid.ts'
+import type { Contention } from './contention.ts'
 import type { LockError } from './errors.ts'
 import type { Hold, Leaving } from './hold.ts'
 import { KeyMap } from './key-map.ts'
@@ -6,7 +7,6 @@ import type { KeyLease } from './key-lease.ts'
 import { Line, type LineKeeping } from './line.ts'
 import type { Request } from './options.ts'
 import type { Ask, LockRecord, Watch } from './store.ts'
-import type { Contention } from './waiter.ts'
 import type { Crowd } from './waiters.ts'
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1

@@ -1,5 +1,5 @@
 import type { Lease } from '../lease.ts'
-import type { Keys } from '../locks.ts'
+import type { Keys } from '../key.ts'
 import { isThenable } from '../section.ts'
 import type { Tracing } from './tracing.ts'
 

@@ -1,4 +1,4 @@
-import type { Keys } from '../locks.ts'
+import type { Keys } from '../key.ts'
 import type { Lease } from '../lease.ts'
 
 /** What a tracer puts around a lock. It must call `run` once, at once, and pass on what it returns or throws. */

@@ -11,8 +11,9 @@ import {
   type Tracer,
 } from '@opentelemetry/api'
 import { LockError } from '../errors.ts'
+import type { Keys } from '../key.ts'
 import type { Lease } from '../lease.ts'
-import type { Keys, Locks } from '../locks.ts'
+import type { Locks } from '../locks.ts'
 import type { Tracing } from '../monitor/tracing.ts'
 import type { KeyLabels } from './key-labels.ts'
 

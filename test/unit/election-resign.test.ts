@@ -185,7 +185,9 @@ describe('leader()', () => {
       context: 'the only writer',
       since,
     })
-    await election.stop()
+    await Promise.all([election.stop(), rival.stop()])
+    two.elect('boss', leading().body)
+    await time.settle()
     expect(await election.leader()).toMatchObject({ service: 'two' })
     await Promise.all([locks.close(), two.close()])
     await expect(election.leader()).rejects.toMatchObject({ code: 'CLOSED' })
