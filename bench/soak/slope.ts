@@ -1,4 +1,4 @@
-import type { Sample } from './sample.ts'
+import { KEEP_MINUTES, type Sample } from './sample.ts'
 
 /** What one number did over the run. */
 export interface Course {
@@ -25,7 +25,7 @@ const RECORDS_LEFT = 0.02
 /** Pages are filled more or less densely from one clean-up to the next. */
 const STORAGE_LEFT = 0.2
 
-/** Records, and the heap of what is held, follow the rate: if that moves, a slope says nothing either way. */
+/** Storage, and the heap of what is held, follow the rate: if that moves, a slope says nothing either way. */
 const STEADY = 1.5
 const PARTS = 6
 
@@ -63,9 +63,18 @@ export function coursesOf(samples: readonly Sample[]): Course[] {
     course('handles', '', ({ handles }) => sum(Object.values(handles)), 1),
     course('open files', '', ({ openFiles }) => openFiles, 1),
     course('connections', '', ({ connections }) => connections, 1),
-    course('records', '', ({ records }) => records, keys * RECORDS_LEFT),
+    course('further records', '', (sample) => sample.records - keptOf(samples, sample), keys * RECORDS_LEFT),
     course('storage', 'KiB', ({ storageKiB }) => storageKiB, (keys * STORAGE_LEFT * RECORD_BYTES) / 1024),
   ]
+}
+
+/**
+ * The records that are to be there: those of the keys that were new in the last minutes. They follow the rate, and what
+ * is there besides must not grow.
+ */
+function keptOf(samples: readonly Sample[], { hours, done }: Sample): number {
+  const before = samples.findLast((sample) => sample.hours <= hours - KEEP_MINUTES / 60)
+  return done.newKeys - (before?.done.newKeys ?? 0)
 }
 
 function countedOf(samples: readonly Sample[]): readonly Sample[] {
