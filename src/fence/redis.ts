@@ -88,7 +88,8 @@ export function redisFence(
       return value ?? null
     },
     async highest(resource) {
-      const seen = await evaluate(`return redis.call('GET', KEYS[1])`, [nameOf(resource)], [])
+      const get = evaluate(`return redis.call('GET', KEYS[1])`, [nameOf(resource)], [])
+      const seen = (await get) as string | Buffer | null
       return seen === null ? null : BigInt(String(seen))
     },
     async forget(resource) {
