@@ -83,9 +83,8 @@ async function story(): Promise<void> {
   const second = await whoSays('leads')
   tell(`${nameOf(second)} leads, and writes`)
   await whoSays('wrote', (writer) => writer === second)
-  // Before it writes: paused inside a transaction, it would stop all others.
-  await whoSays('in hand', (writer) => writer === second)
-  second.kill('SIGSTOP')
+  order(second, 'pause')
+  await whoSays('paused', (writer) => writer === second)
   tell(`${nameOf(second)} is paused with a line in hand, for longer than its lease`)
 
   const third = await whoSays('leads', (writer) => writer !== second)

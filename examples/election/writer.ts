@@ -6,10 +6,10 @@ import { createLocks, type Election, LockError, type Term } from '../../src/inde
 import { fence } from '../../src/fence/index.ts'
 
 /** What it tells `index.ts`. */
-export type Word = 'ready' | 'leads' | 'in hand' | 'wrote' | 'refused' | 'told'
+export type Word = 'ready' | 'leads' | 'paused' | 'wrote' | 'refused' | 'told'
 
 /** What it is told. */
-export type Order = 'stand' | 'resign' | 'stop'
+export type Order = 'stand' | 'pause' | 'resign' | 'stop'
 
 // Short, so that the example need not wait long for the lease of one that was killed.
 const LEASE_MS = 2_000
@@ -40,7 +40,7 @@ async function lead(term: Term): Promise<void> {
   say('leads')
   // A careless one: it looks at the signal only before it makes a line up. The guard is for what comes after that.
   while (!term.signal.aborted) {
-    say('in hand')
+    if (toPause) await pause()
     await sleep(WRITE_EVERY_MS)
     try {
       write.immediate(term.token)
@@ -53,10 +53,20 @@ async function lead(term: Term): Promise<void> {
   say('told')
 }
 
+let toPause = false
+
+/** By its own hand, when it is in no transaction: from outside it might be, and then it would stop all others. */
+async function pause(): Promise<void> {
+  toPause = false
+  await new Promise((resolve) => process.send?.('paused' satisfies Word, resolve))
+  process.kill(process.pid, 'SIGSTOP')
+}
+
 process.once('disconnect', () => process.exit())
 let election: Election | undefined
 process.on('message', (order: Order) => {
   if (order === 'stand') election = locks.elect('writer', lead)
+  if (order === 'pause') toPause = true
   if (order === 'resign') void election?.resign()
   if (order === 'stop') void locks.close().then(() => process.disconnect())
 })

@@ -5,7 +5,10 @@ import { expect, it } from 'vitest'
 
 it('the example has one writer among five processes, whose tokens rise in the log when leaders die, stop and resign', async () => {
   const script = resolve(import.meta.dirname, '../../examples/election/index.ts')
-  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script])
+  const run = promisify(execFile)(process.execPath, ['--import', 'tsx', script])
+  const { stdout } = await run.catch((error: Error & { stdout?: string }) => {
+    throw new Error(`${error.message}\n${error.stdout}`)
+  })
   const said = stdout.split('\n').map((line) => line.replace(/^ *[\d.]+ s /, '').trim())
   const told = said.map((line) => line.replaceAll(/process \d/g, 'one').replace(/\d+ ms later/, 'soon'))
   expect(told.slice(0, 8)).toEqual([
