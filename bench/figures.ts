@@ -52,6 +52,8 @@ export type AnyScenario = Scenario | RedisScenario | MongoScenario | MariadbScen
 /** Who does the work of a scenario that several can do. */
 export type Contender =
   | { readonly kind: 'holdfast' }
+  /** See bare.ts. */
+  | { readonly kind: 'bare' }
   | {
       readonly kind: 'plain' | 'verrou-knex' | 'verrou-kysely'
       /** Connections at most. */
@@ -93,8 +95,8 @@ export interface Peer {
   readonly name: string
   readonly scenario: AnyScenario
   readonly contender?: Contender | RedisContender | MongoContender
-  /** For one to be measured by rather than a rival: how many times its rate it should be. */
-  readonly times?: number
+  /** For one to be measured by rather than a rival: how many times its rate it should be; null if it is a limit. */
+  readonly times?: number | null
 }
 
 const WATCHING: readonly Figure[] = [

@@ -39,7 +39,8 @@ function conclude(measurement: Measurement, own: Samples, entrants: readonly Ent
     }
     rows.push(summarize(title, `against ${rival.name}`, figure, { times: timesTheRate(own, rival) }))
   }
-  for (const entrant of entrants) if (entrant.times !== undefined) against(entrant, entrant.times)
+  for (const entrant of entrants)
+    if (entrant.times !== undefined) against(entrant, entrant.times ?? undefined)
   const best = bestOf(entrants.filter(({ times }) => times === undefined))
   if (best) against(best, timesBest)
   return rows

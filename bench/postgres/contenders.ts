@@ -8,18 +8,21 @@ import pg from 'pg'
 import { holdfast } from '../built.ts'
 import type { Contender } from '../figures.ts'
 import type { Opened } from '../opened.ts'
+import { viaBareBatches } from './bare.ts'
 import { CREATE, giveBack, take } from './plain.ts'
 
 /** Long enough for whoever is unlucky while all others poll. */
 const WAIT_MS = 120_000
 const LEASE_MS = 30_000
 
-type Peer = Exclude<Contender, { readonly kind: 'holdfast' }>
+type Peer = Extract<Contender, { readonly pool: number }>
 
 export async function open(contender: Contender, url: string): Promise<Opened> {
   switch (contender.kind) {
     case 'holdfast':
       return viaHoldfast(url)
+    case 'bare':
+      return viaBareBatches(url)
     case 'plain':
       return viaPlainStatements(url, contender)
     case 'verrou-knex':

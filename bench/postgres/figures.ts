@@ -157,11 +157,13 @@ export const POSTGRES: readonly Measurement[] = [
 ]
 
 function distinctKeys(scenario: Scenario): Peer[] {
-  return POOLS.flatMap((pool) => [
+  const rivals = POOLS.flatMap((pool) => [
     peer(scenario, 'plain', pool),
     peer(scenario, 'verrou-knex', pool),
     peer(scenario, 'verrou-kysely', pool),
   ])
+  const limit = { name: 'bare batches that decide nothing', scenario, contender: { kind: 'bare' as const } }
+  return [...rivals, { ...limit, times: null }]
 }
 
 function peer(scenario: Scenario, kind: keyof typeof NAMES, pool: number, pollMs?: number): Peer {

@@ -23,7 +23,8 @@ export function knownKeys(contender: Contender): Promise<Samples> {
 async function measure(contender: Contender, keyOf: (i: number) => string): Promise<Samples> {
   return withDatabase(async (url) => {
     const opened = await open(contender, url)
-    const pairs = contender.kind === 'holdfast' ? PAIRS : PAIRS_OF_PEERS
+    const batched = contender.kind === 'holdfast' || contender.kind === 'bare'
+    const pairs = batched ? PAIRS : PAIRS_OF_PEERS
     const samples = await throughput(TASKS, pairs, async (i) => {
       const unlock = await opened.lock(keyOf(i))
       await unlock()
