@@ -102,7 +102,9 @@ describe('logging', () => {
       /info holdfast: took "k" over from two two \(import\), whose lease had run out; token \d+/,
     )
     expect(log).toMatch(/debug holdfast: got "free", which was free/)
-    expect(log).toMatch(/warn holdfast: lost "k" after 1900 ms: no renewal was confirmed in time, .*; the last attempt failed: /)
+    expect(log).toMatch(
+      /warn holdfast: lost "k" after 1900 ms: no renewal was confirmed in time, .*; the last attempt failed: /,
+    )
     expect(log).not.toContain('undefined')
     await locks.close()
     await two.close()
