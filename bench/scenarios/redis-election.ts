@@ -1,5 +1,5 @@
-import { tcpProxy } from '../../test/servers/tcp-proxy.ts'
 import { Crew } from '../crew.ts'
+import { overNetwork } from '../network.ts'
 import { percentile } from '../percentile.ts'
 import type { Led } from '../redis/election-process.ts'
 import { onServer, withKeys } from '../redis/server.ts'
@@ -15,16 +15,14 @@ const FILE = new URL('../redis/election-process.ts', import.meta.url)
 /** From the moment when the leader resigns to the first line of the next one's term, in another process. */
 export function election(): Promise<Samples> {
   return withKeys(async (url, prefix) => {
-    const network = new URL(url)
-    const proxy = await tcpProxy(Number(network.port))
-    network.port = String(proxy.port)
-    proxy.delay(WAY_MS)
-    const crew = await Crew.gather(2, FILE, [network.href, prefix, String(TERMS_EACH)])
-    await crew.tell('warm up')
-    const terms = inOrder((await crew.tell<Led[]>('measure')).flat())
-    const tripMs = percentile(await roundTrips(network.href), 50)
-    await crew.dismiss()
-    proxy.close()
+    const [terms, tripMs] = await overNetwork(url, WAY_MS, async (place) => {
+      const crew = await Crew.gather(2, FILE, [place, prefix, String(TERMS_EACH)])
+      await crew.tell('warm up')
+      const led = inOrder((await crew.tell<Led[]>('measure')).flat())
+      const trip = percentile(await roundTrips(place), 50)
+      await crew.dismiss()
+      return [led, trip] as const
+    })
     refuseOverlap(terms)
     const passed = terms.flatMap(({ from, pid }, i) => {
       const before = terms[i - 1]

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import type { Locks } from '../../src/index.ts'
-import { tcpProxy } from '../../test/servers/tcp-proxy.ts'
 import { holdfast, importRedis } from '../built.ts'
+import { overNetwork } from '../network.ts'
 import { percentile } from '../percentile.ts'
 import { withDatabase } from '../postgres/database.ts'
 import { withKeys } from '../redis/server.ts'
@@ -45,12 +45,7 @@ async function nearAndFar(
   measure: (url: string, blocks: Blocks) => Promise<Figures>,
 ): Promise<Samples> {
   const near = await measure(url, NEAR)
-  const network = new URL(url)
-  const proxy = await tcpProxy(Number(network.port))
-  network.port = String(proxy.port)
-  proxy.delay(WAY_MS)
-  const far = await measure(network.href, FAR)
-  proxy.close()
+  const far = await overNetwork(url, WAY_MS, (place) => measure(place, FAR))
   return {
     tenUs: [near.tenUs],
     oneUs: [near.oneUs],
