@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { hostileKeys } from './hostile-keys.ts'
 import { acquireAll, ask, assertDenial, denialOf, grantTo, releaseAll, releaseOne } from './claims.ts'
 import type { Stage, Test } from './stage.ts'
+import { sleep } from './timing.ts'
 import type { Ask, Store, Watch } from '../store.ts'
 
 /**
@@ -10,6 +11,8 @@ import type { Ask, Store, Watch } from '../store.ts'
  * longer than the wait, so that an expiry cannot pass for a push.
  */
 const ROUNDS = 4
+/** Longer than a store may wait for one that it has woken, before it wakes the next. A shorter one proves less. */
+const UNUSED_MS = 300
 
 export function watchSteps(test: Test): void {
   test('wakes for a wanted key that another client releases', async (stage) => {
@@ -48,6 +51,22 @@ export function watchSteps(test: Test): void {
       await releaseOne(a, wish)
       await wakes.expect([key], async () => wakes.watch.add(key))
       wakes.watch.delete(key)
+    }
+  })
+
+  test('wakes every client for a key that nobody had ever held when it was added', async (stage) => {
+    const [a, b] = await stage.pair()
+    const all = [watchOn(stage, b), watchOn(stage, await stage.client())]
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const key = stage.key(`round-${round}`)
+      // It may be announced, being free. That nobody asks then must not be the end of it.
+      for (const { watch } of all) watch.add(key)
+      await sleep(UNUSED_MS)
+      const wish = await wantedLock(a, b, key)
+      const woken = all.map((wakes) => wakes.next([key]))
+      await releaseOne(a, wish)
+      for (const one of woken) await one()
+      for (const { watch } of all) watch.delete(key)
     }
   })
 

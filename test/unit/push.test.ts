@@ -23,7 +23,7 @@ function waitingWith(enlist: Waiting['enlist']): Waiting {
     free: async (keys) => keys,
     enlist,
     dismiss: () => Promise.resolve(),
-    pass: () => Promise.resolve(),
+    pass: async () => true,
   }
 }
 
@@ -46,6 +46,30 @@ describe('push', () => {
     await watch.close()
   })
 
+  const unnoted: [string, Waiting['pass']][] = [
+    ['there is no list', async () => false],
+    ['it fails', () => Promise.reject(new Error('the connection was cut'))],
+  ]
+  it.each(unnoted)(
+    'G8 who was woken and did not ask is told again, where its name could not be put on the list: %s',
+    async (_, pass) => {
+      let passes = 0
+      const push = new Push({
+        ...waitingWith(async () => []),
+        pass: (key, waiter) => {
+          passes += 1
+          return passes < 3 ? pass(key, waiter) : Promise.resolve(true)
+        },
+      })
+      const freed: string[] = []
+      const watch = push.watch((key) => freed.push(key))
+      watch.add('key')
+      await vi.advanceTimersByTimeAsync(5000)
+      expect(freed).toEqual(['key', 'key', 'key'])
+      await watch.close()
+    },
+  )
+
   const cases: [string, () => Promise<(Answer | Fault)[]>, string[]][] = [
     ['fails', () => Promise.reject(new Error('the connection was cut')), ['key']],
     ['is answered with a fault', async () => [{ error: new Error('this part is down') }], ['key']],
@@ -61,7 +85,7 @@ describe('push', () => {
       const push = new Push({
         ...waiting,
         listen: (waiter, ears) => waiting.listen!(waiter, (hears = ears)),
-        pass: async (key) => passes.push(key),
+        pass: async (key) => passes.push(key) > 0,
       })
       const watch = push.watch(() => {})
       watch.add('key')

@@ -80,7 +80,8 @@ export class MongoStore implements Store {
         return this.#held(keys)
       },
       dismiss: (keys) => this.#run(this.#steps.dismiss(keys)),
-      pass: (key, waiter) => this.#run(this.#steps.pass(key, waiter !== null, newCall())),
+      pass: async (key, waiter) =>
+        Number((await this.#run(this.#steps.pass(key, waiter !== null, newCall())))['n']) > 0,
     })
     this.#steps = new Steps(collection, this.#push.id)
   }

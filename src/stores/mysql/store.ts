@@ -67,7 +67,7 @@ export class MysqlStore implements Store {
       },
       enlist: async () => [],
       dismiss: async () => undefined,
-      pass: async () => undefined,
+      pass: async () => false,
     })
     const { database, keepMs } = settings
     this.#sweep = new Sweep(

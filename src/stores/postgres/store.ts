@@ -74,7 +74,7 @@ export class PostgresStore implements Store {
       free: async (keys) => keysOf(await this.#query(statements.free, [arrayOf(keys)])),
       enlist: async (keys, waiter) => keysOf(await this.#query(statements.enlist, [arrayOf(keys), waiter])),
       dismiss: (keys, waiter) => this.#query(statements.dismiss, [arrayOf(keys), waiter]),
-      pass: (key, waiter) => this.#query(statements.pass, [key, waiter]),
+      pass: async (key, waiter) => (await this.#query(statements.pass, [key, waiter])).length > 0,
     })
     this.#sweep = new Sweep(keepMs, async (after, count) => {
       const [row] = await this.#query(statements.sweep, [after, String(count), String(keepMs)])

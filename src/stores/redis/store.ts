@@ -76,7 +76,10 @@ export class RedisStore implements Store {
       enlist: (keys, waiter) => this.#enlist(keys, waiter),
       dismiss: (keys, waiter) =>
         this.#parts.all(keys, (group) => this.#run(DISMISS, this.#records(group), [waiter])),
-      pass: (key, waiter) => this.#run(PASS, this.#records([key]), [waiter ?? '', ...this.#waking]),
+      pass: async (key, waiter) => {
+        await this.#run(PASS, this.#records([key]), [waiter ?? '', ...this.#waking])
+        return true
+      },
     })
   }
 

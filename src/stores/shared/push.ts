@@ -20,8 +20,8 @@ export interface Waiting {
   /** Joins the waiters of each key that is held; resolves to those keys. */
   enlist(keys: readonly string[], waiter: string): Promise<readonly string[]>
   dismiss(keys: readonly string[], waiter: string): Promise<unknown>
-  /** Wakes the next waiter of a key, and puts this one last in the list, if it is given. */
-  pass(key: string, waiter: string | null): Promise<unknown>
+  /** Wakes the next waiter of a key, and puts this one last in the list, if it is given. False if there is no list. */
+  pass(key: string, waiter: string | null): Promise<boolean>
 }
 
 export interface Ears {
@@ -199,7 +199,11 @@ export class Push {
   #pass(key: string): void {
     const waits = this.#waitsFor(key)
     if (waits) this.#enlisted.add(key)
-    this.#waiting.pass(key, waits ? this.id : null).catch(() => undefined)
+    // A free key may have no record, or lose it, and what failed may not have been done: then it is polled for.
+    const again = (): void => {
+      if (waits && this.#watches(key)) this.#fresh.add(key)
+    }
+    this.#waiting.pass(key, waits ? this.id : null).then((isNoted) => isNoted || again(), again)
   }
 
   #tick(): NodeJS.Timeout {
