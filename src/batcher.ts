@@ -8,7 +8,7 @@ import type { Fault, Store } from './store.ts'
 /** Bounds how long one call can keep a server, or an embedded store this thread, busy. */
 const MAX_BATCH = 1000
 /** So many are company enough: see `#settle`. */
-const GROUP = 32
+const GROUP = 48
 /** Calls of a group or more that may be under way at once… */
 const MAX_GROUPS = 3
 /** …to a store that is near: farther away, another round trip costs more than it wins. */

@@ -39,8 +39,11 @@ export class Connection {
   #loading: Promise<Store> | null = null
   #opening: Promise<Store> | null = null
   #closed = false
-  /** Ends each call under way; nothing of it may be left after `close`. */
-  readonly #underWay = new Set<(error: LockError) => void>()
+  /**
+   * Ends each call under way; nothing of it may be left after `close`. No `Set`, see `KeyMap`: one that is used for long
+   * kept every third batch alive.
+   */
+  readonly #underWay: ((error: LockError) => void)[] = []
   #latencyMs = 1
 
   constructor(source: Store | StoreLoader, env: Environment, journal: Journal, limitMs: number) {
@@ -80,7 +83,7 @@ export class Connection {
     let timer: Timer = null
     const finish = (result: T | LockError): void => {
       settled = true
-      this.#underWay.delete(finish)
+      this.#underWay.splice(this.#underWay.indexOf(finish), 1)
       this.#env.clearTimer(timer)
       try {
         const tookMs = this.#env.now() - (sentAt === NEVER_SENT ? madeAt : sentAt)
@@ -90,7 +93,7 @@ export class Connection {
         settle(result, sentAt)
       }
     }
-    this.#underWay.add(finish)
+    this.#underWay.push(finish)
     const succeed = (result: T): void => (settled ? late?.(result) : finish(result))
     const fail = (error: unknown): void => {
       if (!settled) finish(this.asLockError(error))
@@ -152,7 +155,7 @@ export class Connection {
 
   async close(): Promise<void> {
     this.#closed = true
-    for (const end of this.#underWay) end(closedDuringCall())
+    for (const end of [...this.#underWay]) end(closedDuringCall())
     // Opening cannot be called off. Let it end, within the limit; past that it closes what it opened.
     if (this.#opening) await this.#within(() => this.#opening)
     this.#ready = null

@@ -158,4 +158,12 @@ describe('allocations', () => {
     },
     30_000,
   )
+
+  it('a lock that was given back leads to nothing that was', async () => {
+    const file = await bundled(fileURLToPath(new URL('./fixtures/cost-survivors.ts', import.meta.url)))
+    const flags = ['--expose-gc', '--max-semi-space-size=2']
+    const { stdout } = await promisify(execFile)(process.execPath, [...flags, file])
+    // Most of it belongs to locks that are still held. One that keeps the one before alive is 2,000 and more.
+    expect(Number(stdout)).toBeLessThan(300)
+  }, 30_000)
 })
