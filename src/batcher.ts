@@ -107,15 +107,17 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
     const batch: Pending<I, O>[] = []
     const rest: Pending<I, O>[] = []
     const keys = new Set<string>()
-    for (const pending of this.#pending) {
+    let seen = 0
+    for (; seen < this.#pending.length && batch.length < MAX_BATCH; seen += 1) {
+      const pending = this.#pending[seen] as Pending<I, O>
       const { key } = pending.item
-      if (batch.length === MAX_BATCH || keys.has(key)) rest.push(pending)
+      if (keys.has(key)) rest.push(pending)
       else {
         keys.add(key)
         batch.push(pending)
       }
     }
-    this.#pending = rest
+    this.#pending = rest.concat(this.#pending.slice(seen))
     // As stores lock rows: what comes in that order can be answered in that order.
     batch.sort((a, b) => (a.item.key < b.item.key ? -1 : 1))
     return batch

@@ -26,9 +26,8 @@ describe('Batcher', () => {
     await Promise.all(Array.from({ length: 100 }, (_, i) => pair(`k${i}`)))
     expect(store.calls.slice(before)).toEqual([
       { step: 'acquire', items: 100 },
-      { step: 'release', items: 32 },
-      { step: 'release', items: 32 },
-      { step: 'release', items: 36 },
+      { step: 'release', items: 48 },
+      { step: 'release', items: 52 },
     ])
     await locks.close()
   })
@@ -72,7 +71,7 @@ describe('Batcher', () => {
     store.mood.acquire = slow.promise
     const all = [locks.acquire('first')]
     await time.settle()
-    for (let i = 0; i < 31; i += 1) {
+    for (let i = 0; i < 47; i += 1) {
       all.push(locks.acquire(`k${i}`))
       await time.settle()
     }
@@ -80,7 +79,7 @@ describe('Batcher', () => {
     expect(store.count('acquire')).toBe(2)
     slow.open()
     await Promise.all(all)
-    expect(itemsOf(store.calls, 'acquire')).toEqual([1, 1, 31])
+    expect(itemsOf(store.calls, 'acquire')).toEqual([1, 1, 47])
     await locks.close()
   })
 
@@ -92,13 +91,13 @@ describe('Batcher', () => {
     const all = [locks.acquire('first')]
     await time.settle()
     for (let i = 0; i < 4; i += 1) {
-      for (let j = 0; j < 32; j += 1) all.push(locks.acquire(`k${i}:${j}`))
+      for (let j = 0; j < 48; j += 1) all.push(locks.acquire(`k${i}:${j}`))
       await time.settle()
     }
-    expect(itemsOf(store.calls, 'acquire')).toEqual([1, 1, 32, 32])
+    expect(itemsOf(store.calls, 'acquire')).toEqual([1, 1, 48, 48])
     slow.open()
     await Promise.all(all)
-    expect(itemsOf(store.calls, 'acquire')).toEqual([1, 1, 32, 32, 64])
+    expect(itemsOf(store.calls, 'acquire')).toEqual([1, 1, 48, 48, 96])
     await locks.close()
   })
 
