@@ -66,8 +66,10 @@ async function withProcesses(): Promise<Point[]> {
   let size = 0
   try {
     return await each(xs, async (x) => {
-      crews.push(await Crew.gather(x - size, new URL('./process.ts', import.meta.url), [kind, url]))
+      const joined = await Crew.gather(x - size, new URL('./process.ts', import.meta.url), [kind, url])
+      crews.push(joined)
       size = x
+      await joined.tell('warm up')
       const rates = await Promise.all(crews.map((crew) => crew.tell<number>(name)))
       return 1e6 / rates.flat().reduce((sum, rate) => sum + rate, 0)
     })
