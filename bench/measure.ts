@@ -58,13 +58,14 @@ function round(
 }
 
 /** What a process of its own has to say, once. */
-export function inChild<T>(file: string, args: readonly string[]): Promise<T> {
+export function inChild<T>(file: string, args: readonly string[], flags: readonly string[] = []): Promise<T> {
   return new Promise((resolve, reject) => {
     const execArgv = [
       '--expose-gc',
       '--disable-warning=ExperimentalWarning',
       '--import',
       import.meta.resolve('tsx'),
+      ...flags,
     ]
     const child = fork(file, args, { execArgv })
     let answer: T | undefined

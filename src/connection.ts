@@ -155,7 +155,7 @@ export class Connection {
 
   async close(): Promise<void> {
     this.#closed = true
-    for (const end of [...this.#underWay]) end(closedDuringCall())
+    for (let end = this.#underWay[0]; end; end = this.#underWay[0]) end(closedDuringCall())
     // Opening cannot be called off. Let it end, within the limit; past that it closes what it opened.
     if (this.#opening) await this.#within(() => this.#opening)
     this.#ready = null

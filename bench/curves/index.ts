@@ -7,6 +7,8 @@ import { type Curve, CURVES, type Point, type Series, seriesOf, type Subject } f
 import { type Measured, record } from './record.ts'
 
 const ROUND = fileURLToPath(new URL('./round.ts', import.meta.url))
+/** So much that what is alive at once does not outgrow it. */
+const ROOMY = ['--min-semi-space-size=256', '--max-semi-space-size=256']
 const NONE = { url: '', stop: () => Promise.resolve() }
 
 /** `npm run bench -- curves`: how the cost of a lock grows. Resolves to whether all is as stated. */
@@ -18,7 +20,7 @@ export async function curves(toRecord: boolean, machine: Machine): Promise<boole
     for (const store of Object.keys(curve.stores) as Subject[]) {
       const found = await follow(curve, store)
       series.push(found)
-      console.log(`  ${store.padEnd(9)} ${shown(found)}`)
+      console.log(`  ${store.padEnd(12)} ${shown(found)}`)
     }
     measured.push({ curve, series })
   }
@@ -34,10 +36,11 @@ function shown({ points, growth, exponent, agrees }: Series): string {
 /** A new server for each, since a curve may leave a million records behind. */
 async function follow({ name, stores, xs }: Curve, store: Subject): Promise<Series> {
   const { growth, upTo = Infinity } = stores[store] ?? { growth: 'O(1)' }
-  const server = store === 'memory' ? NONE : await WATCHED[store]()
+  const isRoomy = store === 'memory-roomy'
+  const server = store === 'memory' || isRoomy ? NONE : await WATCHED[store]()
   try {
-    const args = [name, store, server.url, ...xs.filter((x) => x <= upTo).map(String)]
-    return seriesOf(store, growth, await inChild<Point[]>(ROUND, args))
+    const args = [name, isRoomy ? 'memory' : store, server.url, ...xs.filter((x) => x <= upTo).map(String)]
+    return seriesOf(store, growth, await inChild<Point[]>(ROUND, args, isRoomy ? ROOMY : []))
   } finally {
     await server.stop()
   }

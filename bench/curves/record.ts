@@ -9,6 +9,7 @@ const DOCS = new URL('../../docs/', import.meta.url)
 
 const NAMES: Record<Subject, string> = {
   memory: 'memory',
+  'memory-roomy': 'memory, more room',
   sqlite: 'SQLite',
   postgres: 'PostgreSQL',
   redis: 'Redis',

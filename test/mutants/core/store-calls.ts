@@ -69,8 +69,8 @@ export const STORE_CALL_BUGS: readonly Bug[] = [
   mutant(
     'a key stands twice in one batch',
     'src/batcher.ts',
-    'if (batch.length === MAX_BATCH || keys.has(key))',
-    'if (batch.length === MAX_BATCH)',
+    'if (keys.has(key)) rest',
+    'if (keys.size > MAX_BATCH) rest',
   ),
   mutant(
     'a call has no time limit',
@@ -107,7 +107,7 @@ export const STORE_CALL_BUGS: readonly Bug[] = [
   mutant(
     'close leaves the timers of calls under way',
     'src/connection.ts',
-    'for (const end of this.#underWay) end(closedDuringCall())\n',
+    'for (let end = this.#underWay[0]; end; end = this.#underWay[0]) end(closedDuringCall())\n',
     '',
   ),
   mutant('close leaves the subscription', 'src/waiting-room.ts', 'await this.#watch?.close()\n', ''),
