@@ -103,7 +103,9 @@ export const CURVES: readonly Curve[] = [
     xs: [1, 2, 4, 8, 16, 32],
     text: [
       'Ten tasks in each process. The cost is the time that passes for one lock of any process: it falls until the',
-      'machine, which has the server on it as well, has no more cores, and then stays.',
+      'machine, which has the server on it as well, has no more cores. Each process goes on to send ten keys with each call,',
+      'whatever the number of processes; what grows from there is the price of many processes on few cores, each of which',
+      'finds the caches cold when it is its turn.',
     ],
   },
   {
