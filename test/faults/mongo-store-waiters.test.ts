@@ -120,6 +120,41 @@ describe('who waits by a change stream', () => {
     expect(await lease.release()).toBe(true)
   })
 
+  it('G8 hears of a key that was taken just after its list was asked for', async () => {
+    const key = 'taken meanwhile'
+    const wish = {
+      key,
+      owner: 'other',
+      leaseMs: 60_000,
+      holder: { service: 's', instance: 'i', context: null },
+    }
+    const other = storeOn(server.url)
+    await other.open()
+    const db = clientOn(server.url).db(DATABASE)
+    let takes = 0
+    const store = storeOn({
+      databaseName: DATABASE,
+      client: db.client,
+      collection: (name: string) => db.collection(name),
+      async command(command: Document, options?: object) {
+        const reply = await db.command(command, options)
+        const joins = JSON.stringify(command['updates'] ?? null).includes('"wanted":true')
+        if (joins && takes++ === 0) await other.acquire([wish])
+        return reply
+      },
+    } as never)
+    await store.open()
+    const freed: string[] = []
+    const watch = store.watch!((each) => freed.push(each))
+    watch.add(key)
+    await until('its name on the list', async () => (await waitersOf(key)) === 1)
+    expect(takes).toBeGreaterThan(0)
+    const before = freed.length
+    await other.release([wish])
+    await until('word of the release', () => freed.length > before)
+    await watch.close()
+  })
+
   it('G8 and is killed costs those behind it a poll, not a lease', async () => {
     const doomed = await oneProcess()
     await doomed.call('start', { url: server.url, database: DATABASE, driver: 7 })

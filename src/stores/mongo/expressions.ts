@@ -2,7 +2,7 @@
 export type Expression = unknown
 
 /** Further processes poll until the list is shorter: it is written with each change of the record. */
-const MAX_WAITERS = 100
+export const MAX_WAITERS = 100
 
 /** In the server's clock, the same for all of a command: no time of ours is ever sent. */
 export const NOW = '$$NOW'

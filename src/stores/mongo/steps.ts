@@ -7,6 +7,7 @@ import {
   idleFrom,
   IN_FORCE,
   joined,
+  MAX_WAITERS,
   NEXT_GRANT,
   NOW,
   REMAINING_MS,
@@ -122,6 +123,13 @@ export class Steps {
     const { q, ...rest } = among(keys)
     const waits = { wanted: true, waiters: joined('$waiters', this.#waiter) }
     return this.#update({ ...rest, q: { ...q, ...(HELD as object) }, u: [{ $set: waits }] })
+  }
+
+  /** Those of the keys on whose lists this process is; or would be, if there were room. */
+  enlisted(keys: readonly string[]): MongoDocument {
+    const full = { [`waiters.${MAX_WAITERS - 1}`]: { $exists: true } }
+    const listed = { $or: [{ waiters: this.#waiter }, full] }
+    return this.#find({ _id: { $in: keys }, ...(HELD as object), ...listed }, { _id: 1 }, keys.length)
   }
 
   dismiss(keys: readonly string[]): MongoDocument {

@@ -72,12 +72,13 @@ export class MongoStore implements Store {
     this.#push = new Push({
       listen: (waiter, ears) => new StreamHearing(() => database.db(), collection, waiter, ears),
       free: async (keys) => {
-        const held = new Set(await this.#held(keys))
+        const held = new Set(keysIn(await this.#run(this.#steps.held(keys))))
         return keys.filter((key) => !held.has(key))
       },
       enlist: async (keys) => {
         await this.#run(this.#steps.enlist(keys))
-        return this.#held(keys)
+        // Not those that are held: one may have been taken since, and then its list does not name this process.
+        return keysIn(await this.#run(this.#steps.enlisted(keys)))
       },
       dismiss: (keys) => this.#run(this.#steps.dismiss(keys)),
       pass: async (key, waiter) =>
@@ -222,10 +223,6 @@ export class MongoStore implements Store {
     })
   }
 
-  async #held(keys: readonly string[]): Promise<string[]> {
-    return foundBy(await this.#run(this.#steps.held(keys))).map(({ _id }) => _id)
-  }
-
   #run(document: MongoDocument): Promise<MongoDocument> {
     return this.#settings.database.step((command) => command(document))
   }
@@ -266,6 +263,10 @@ export class MongoStore implements Store {
       throw asLockError(error, namespaceOf(this.#settings.names))
     }
   }
+}
+
+function keysIn(reply: MongoDocument): string[] {
+  return foundBy(reply).map(({ _id }) => _id)
 }
 
 /** Of a key that came free each time it was looked at: it may be asked for again at once. */
