@@ -14,8 +14,10 @@ export const SERVED = [
 /** What holds locks for more than one process. */
 export type Served = (typeof SERVED)[number]
 
+export type Kind = Served | 'memory'
+
 /** A store at a URL, or in a file. `keep` is for those that have it. */
-export async function storeAt(kind: Served | 'memory', url: string, keep: Duration = '1h'): Promise<Store> {
+export async function storeAt(kind: Kind, url: string, keep: Duration = '1h'): Promise<Store> {
   switch (kind) {
     case 'memory':
       return holdfast.memoryStore()

@@ -1,7 +1,7 @@
-import type { Served } from '../store-at.ts'
+import type { Kind } from '../store-at.ts'
 
 /** `memory-roomy`: in a process with more room for young objects than Node gives it. */
-export type Subject = Served | 'memory' | 'memory-roomy'
+export type Subject = Kind | 'memory-roomy'
 
 /** How the cost of one lock may grow with `n`. */
 export type Growth = 'O(1)' | 'O(log n)' | 'O(n)'

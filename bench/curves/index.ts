@@ -37,9 +37,10 @@ function shown({ points, growth, exponent, agrees }: Series): string {
 async function follow({ name, stores, xs }: Curve, store: Subject): Promise<Series> {
   const { growth, upTo = Infinity } = stores[store] ?? { growth: 'O(1)' }
   const isRoomy = store === 'memory-roomy'
-  const server = store === 'memory' || isRoomy ? NONE : await WATCHED[store]()
+  const kind = isRoomy ? 'memory' : store
+  const server = kind === 'memory' ? NONE : await WATCHED[kind]()
   try {
-    const args = [name, isRoomy ? 'memory' : store, server.url, ...xs.filter((x) => x <= upTo).map(String)]
+    const args = [name, kind, server.url, ...xs.filter((x) => x <= upTo).map(String)]
     return seriesOf(store, growth, await inChild<Point[]>(ROUND, args, isRoomy ? ROOMY : []))
   } finally {
     await server.stop()

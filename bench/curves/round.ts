@@ -4,10 +4,8 @@ import type { Locks, Store } from '../../src/index.ts'
 import { holdfast } from '../built.ts'
 import { Crew } from '../crew.ts'
 import { collectGarbage } from '../heap.ts'
-import { type Served, storeAt } from '../store-at.ts'
+import { type Kind, storeAt } from '../store-at.ts'
 import type { Point } from './curve.ts'
-
-type Kind = Served | 'memory'
 
 const WARM_UP_MS = 400
 const MEASURED_MS = 1_200

@@ -2,6 +2,7 @@ import type { Document, MongoClientOptions } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { failCommand } from '../servers/mongo-fail-command.ts'
 import { startMongo } from '../servers/mongo.ts'
+import { askFor, grantOf } from '../support/asks.ts'
 import {
   atLast,
   clientOn,
@@ -122,12 +123,7 @@ describe('who waits by a change stream', () => {
 
   it('G8 hears of a key that was taken just after its list was asked for', async () => {
     const key = 'taken meanwhile'
-    const wish = {
-      key,
-      owner: 'other',
-      leaseMs: 60_000,
-      holder: { service: 's', instance: 'i', context: null },
-    }
+    const wish = askFor(key)
     const other = storeOn(server.url)
     await other.open()
     const db = clientOn(server.url).db(DATABASE)
@@ -139,7 +135,7 @@ describe('who waits by a change stream', () => {
       async command(command: Document, options?: object) {
         const reply = await db.command(command, options)
         const joins = JSON.stringify(command['updates'] ?? null).includes('"wanted":true')
-        if (joins && takes++ === 0) await other.acquire([wish])
+        if (joins && takes++ === 0) await grantOf(other, wish)
         return reply
       },
     } as never)
