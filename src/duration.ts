@@ -1,12 +1,10 @@
+import { LONGEST_TIMER_MS } from './environment.ts'
 import { LockError } from './errors.ts'
 
 /** Milliseconds, or a number with a unit: `250ms`, `30s`, `5m`, `1h`. */
 export type Duration = number | `${number}ms` | `${number}s` | `${number}m` | `${number}h`
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
-
-// Beyond this, setTimeout fires at once instead of late.
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 export interface DurationLimits {
   /** The option's name, for the message. */
@@ -28,9 +26,9 @@ export function checkDuration(value: unknown, limits: DurationLimits): number {
   if (ms < limits.min) {
     throw invalid(`${limits.name}: ${show(value)} is too short; it must be at least ${limits.min} ms`)
   }
-  if (ms > MAX_TIMER_MS) {
+  if (ms > LONGEST_TIMER_MS) {
     throw invalid(
-      `${limits.name}: ${show(value)} is too long; the limit is ${MAX_TIMER_MS} ms, about 24 days`,
+      `${limits.name}: ${show(value)} is too long; the limit is ${LONGEST_TIMER_MS} ms, about 24 days`,
     )
   }
   // Stores count in whole milliseconds.

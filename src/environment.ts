@@ -7,7 +7,7 @@ import { randomFillSync } from 'node:crypto'
 export interface Environment {
   /** Monotonic milliseconds with a fraction. Only differences mean anything. */
   now(): number
-  /** A `background` timer does not keep the process alive. */
+  /** Never early by `now()`. A `background` timer does not keep the process alive. */
   setTimer(delayMs: number, run: () => void, background: boolean): Timer
   clearTimer(timer: Timer): void
   /** Runs a few promise jobs later, before any input or output. */
@@ -18,6 +18,9 @@ export interface Environment {
   newId(): string
 }
 
+/** Beyond this, `setTimeout` fires at once. */
+export const LONGEST_TIMER_MS: number = 2 ** 31 - 1
+
 /** Opaque: whatever the environment's `setTimer` returned. */
 export type Timer = unknown
 
@@ -26,8 +29,8 @@ export const systemEnvironment: Environment = {
   // whole machine is suspended; then only the fencing token protects the resource.
   now: () => performance.now(),
   setTimer(delayMs, run, background) {
-    // Node cuts the fraction off and would fire early.
-    const timer = setTimeout(run, Math.ceil(delayMs))
+    // Node cuts the fraction off the delay, and off the time that it counts from: a timer of 10 ms may fire after 9.1.
+    const timer = setTimeout(run, Math.min(Math.ceil(delayMs) + 1, LONGEST_TIMER_MS))
     if (background) timer.unref()
     return timer
   },

@@ -1,5 +1,6 @@
 import { Bid } from './bid.ts'
 import type { Contention } from './contention.ts'
+import { LONGEST_TIMER_MS } from './environment.ts'
 import type { LockError } from './errors.ts'
 import type { Hold, Leaving } from './hold.ts'
 import { KeyMap } from './key-map.ts'
@@ -8,8 +9,6 @@ import { Line, type LineKeeping } from './line.ts'
 import type { Request } from './options.ts'
 import type { Ask, LockRecord, Watch } from './store.ts'
 import type { Crowd } from './waiters.ts'
-
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** What the room needs from outside; the rest of a line's keeping is the room itself. */
 export type RoomKeeping = Omit<

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { checkDuration } from '../duration.ts'
+import { LONGEST_TIMER_MS } from '../environment.ts'
 import { MIN_LEASE_MS } from '../option-check.ts'
 import { type Problems, shown } from './problems.ts'
 import type { LocksConfig, StoreConfig } from './settings.ts'
 
-const MAX_MS = 2 ** 31 - 1
 const MOST_COUNT = 1_000_000
 const FORM = /^\d+(?:\.\d+)?(?:ms|s|m|h)$/
 
@@ -131,9 +131,9 @@ interface DurationTerms {
 }
 
 function duration(min: number, terms: DurationTerms = {}): z.ZodType {
-  const { allowInfinity = false, allowFalse = false, most = MAX_MS } = terms
+  const { allowInfinity = false, allowFalse = false, most = LONGEST_TIMER_MS } = terms
   const last = `${allowInfinity ? ", or 'Infinity'" : ''}${allowFalse ? ', or false' : ''}`
-  const to = most === MAX_MS ? '24 days' : `${most} ms`
+  const to = most === LONGEST_TIMER_MS ? '24 days' : `${most} ms`
   const error = `give milliseconds or a number with a unit such as '250ms', '30s', '5m' or '1h', from ${min} ms to ${to}${last}`
   const number = z.number({ error }).min(min, { error }).max(most, { error })
   const withUnit = z

@@ -1,5 +1,5 @@
 import { onAbort } from '../abort.ts'
-import type { Environment, Timer } from '../environment.ts'
+import { type Environment, LONGEST_TIMER_MS, type Timer } from '../environment.ts'
 import { LockError } from '../errors.ts'
 import type { Lease } from '../lease.ts'
 import type { Journal } from '../monitor/journal.ts'
@@ -7,7 +7,6 @@ import { runOutside } from '../section.ts'
 import { TOKENS_PER_GRANT } from '../token.ts'
 import type { Term, TermEnd } from './term.ts'
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 /** A lease ends here this much earlier than at the store: after it, another may lead. */
 const MARGIN = 0.05
 const MIN_GRACE_MS = 50

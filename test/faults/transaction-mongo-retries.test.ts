@@ -113,7 +113,7 @@ describe.each(drivers)('a transaction on MongoDB, with $name', ({ connect }) => 
     await client.withSession(async (session) => {
       session.startTransaction()
       await guard.check(session, 'busy', 1n)
-      const short = { fence: guard, lease: '400ms', renew: false } as const
+      const short = { fence: guard, lease: '900ms', renew: false } as const
       const vain = memoryLocks().transaction('busy', client, () => undefined, short)
       expect(await failureOf(vain)).toMatchObject({
         code: 'LOCK_LOST',
