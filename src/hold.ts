@@ -107,6 +107,8 @@ export class Hold {
       this.#windingDown === null &&
       request.renew &&
       request.leaseMs === leaseMs &&
+      // `extend` may have made it shorter.
+      request.leaseMs === this.leaseMs &&
       // Nothing longer was ever sent, or a dead successor would keep the key for that long.
       request.leaseMs === this.bid.longestMs &&
       request.rotateMs === rotateMs &&

@@ -80,6 +80,11 @@ export class Line implements Queue {
     const jumps = oneTry && !(isPart && waitMs > 0)
     const free = this.#phase === 'idle' || (jumps && this.#phase === 'courteous')
     if (oneTry && (!free || this.#waiters.size > 0)) {
+      if (this.#fault) {
+        // The store is out of reach: nobody is known to have the key.
+        if (!isPart) this.#keeping.journal.stats.counters.failed += 1
+        return Promise.reject(this.#fault)
+      }
       const contention = this.#contention(0)
       if (jumps) this.#keeping.journal.conflicted(this.key, this.#foreignHolder(), 1)
       if (!isPart) this.#keeping.journal.timedOut(contention)

@@ -1,6 +1,6 @@
 import { onAbort } from './abort.ts'
 import type { Contention } from './contention.ts'
-import type { Environment, Timer } from './environment.ts'
+import { type Environment, LONGEST_TIMER_MS, type Timer } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { Linked } from './fifo.ts'
 import type { KeyLease } from './key-lease.ts'
@@ -38,8 +38,10 @@ export class Waiter implements Linked<Waiter> {
       this.#reject = reject
     })
     const { oneTry, waitMs, signal } = request
+    // Without an end to the wait, it only keeps the process alive: all else that will happen may be in the background.
+    if (waitMs === Infinity) this.#timer = env.setTimer(LONGEST_TIMER_MS, nothing, false)
     // One try without any wait ends with its answer, not with a timer.
-    if (waitMs !== Infinity && (waitMs > 0 || !oneTry)) {
+    else if (waitMs > 0 || !oneTry) {
       this.#timer = env.setTimer(waitMs, () => queue.gaveUp(this, 'timeout'), false)
     }
     this.#stopListening = signal ? onAbort(signal, () => queue.gaveUp(this, 'abort')) : null
@@ -83,3 +85,5 @@ export function aborted(key: string, signal: AbortSignal | null): LockError {
     cause: signal?.reason,
   })
 }
+
+function nothing(): void {}

@@ -82,22 +82,11 @@ describe('a term', () => {
 
   it('keeps the process alive, as waiting for one does', async () => {
     const { time, locks } = world()
-    const awake = new Set<unknown>()
-    const [set, clear] = [time.setTimer.bind(time), time.clearTimer.bind(time)]
-    time.setTimer = (ms: number, run: () => void, background?: boolean) => {
-      const timer = set(ms, run)
-      if (background === false) awake.add(timer)
-      return timer
-    }
-    time.clearTimer = (timer) => {
-      awake.delete(timer)
-      clear(timer)
-    }
     const election = locks.elect('boss', leading().body)
     await time.settle()
-    expect([election.isLeader, awake.size]).toEqual([true, 1])
+    expect([election.isLeader, time.awake]).toEqual([true, 1])
     await election.stop()
-    expect(awake.size).toBe(0)
+    expect(time.awake).toBe(0)
     await locks.close()
   })
 

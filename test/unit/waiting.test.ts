@@ -286,6 +286,42 @@ describe('G9 no starvation', () => {
     }
   })
 
+  it.each([{ renew: false }, { atLeast: '300ms' }] as const)(
+    'keeps the process alive, for ever if need be, also behind a lease with %o',
+    async (options) => {
+      const { time, locks } = world()
+      const lease = await locks.acquire('k', { lease: '1s', ...options })
+      if ('atLeast' in options) await lease.release()
+      expect(time.awake).toBe(0)
+      const waiting = track(locks.acquire('k', { wait: Infinity }))
+      await time.settle()
+      expect([waiting.settled, time.awake]).toEqual([false, 1])
+      await time.advance(2_000)
+      expect([waiting.value?.held, time.awake]).toEqual([true, 0])
+      await locks.close()
+    },
+  )
+
+  it('one try while the store is out of reach fails as such, also behind others', async () => {
+    const { time, store, locks } = world()
+    store.mood.acquire = 'fail'
+    const behind = track(locks.acquire('k', { wait: '10s' }))
+    await time.advance(50)
+    for (const attempt of [
+      () => locks.tryAcquire('k'),
+      () => locks.acquire('k', { wait: 0 }),
+      () => locks.tryAcquire(['j', 'k']),
+      () => locks.acquire(['j', 'k'], { wait: 0 }),
+    ])
+      await expect(attempt()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(locks.stats()).toMatchObject({ failed: 4, timedOut: 0 })
+    store.mood.acquire = 'work'
+    await time.advance(5_000)
+    expect(behind.value?.held).toBe(true)
+    await expect(locks.tryAcquire('k')).resolves.toBeNull()
+    await locks.close()
+  })
+
   it('a longer lease on its way is not handed on', async () => {
     const { time, store, locks } = world({ lease: '10s' })
     const lease = await locks.acquire('k')
@@ -299,6 +335,19 @@ describe('G9 no starvation', () => {
     await time.settle()
     expect(extending.settled).toBe(true)
     expect(next.value?.remainingMs).toBeLessThanOrEqual(9_500)
+    await locks.close()
+  })
+
+  it('a lease that was made shorter is not handed on', async () => {
+    const { time, store, locks } = world({ lease: '4s' })
+    const lease = await locks.acquire('k')
+    const next = track(locks.acquire('k'))
+    await lease.extend('200ms')
+    await lease.release()
+    await time.settle()
+    expect(store.count('acquire')).toBe(2)
+    expect((await locks.inspect('k'))?.leaseMs).toBe(4000)
+    expect(next.value?.remainingMs).toBeGreaterThan(3_000)
     await locks.close()
   })
 

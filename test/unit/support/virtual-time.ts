@@ -4,6 +4,7 @@ interface VirtualTimer {
   readonly at: number
   readonly order: number
   readonly run: () => void
+  readonly background: boolean
 }
 
 /** Time that stands still until a test moves it. Nothing in it sleeps. */
@@ -16,8 +17,8 @@ export class VirtualTime implements Environment {
     return this.#now
   }
 
-  setTimer(delayMs: number, run: () => void): Timer {
-    const timer = { at: this.#now + delayMs, order: (this.#order += 1), run }
+  setTimer(delayMs: number, run: () => void, background = true): Timer {
+    const timer = { at: this.#now + delayMs, order: (this.#order += 1), run, background }
     this.#timers.add(timer)
     return timer
   }
@@ -40,6 +41,11 @@ export class VirtualTime implements Environment {
 
   get timers(): number {
     return this.#timers.size
+  }
+
+  /** How many timers keep the process alive. */
+  get awake(): number {
+    return [...this.#timers].filter(({ background }) => !background).length
   }
 
   /** Lets promises run, without moving time. */
