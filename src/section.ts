@@ -1,20 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { AnyLease } from './bundle.ts'
+import { type Enclosing, innermost } from './enclosing.ts'
 import type { KeyLease } from './key-lease.ts'
 import type { Lease } from './lease.ts'
 
 /** The bodies of `using` that the running code is inside of, innermost first. */
-interface Section {
+interface Section extends Enclosing<Section> {
   readonly client: object
   readonly lease: AnyLease
-  readonly outer: Section | undefined
 }
 
 const sections = new AsyncLocalStorage<Section | undefined>()
 
 /** Runs `body` so that code inside it, and what it starts, may enter the lease's key again. */
 export function runInside<T>(client: object, lease: AnyLease, body: (lease: Lease) => T): T {
-  return sections.run({ client, lease, outer: sections.getStore() }, body, lease)
+  return sections.run({ client, lease, outer: running() }, body, lease)
 }
 
 /**
@@ -27,16 +27,21 @@ export function runOutside<T>(run: () => T): T {
 
 /** The innermost lease on `key` that this code runs inside of, unless its section has ended. */
 export function enclosingLease(client: object, key: string): KeyLease | null {
-  for (let section = sections.getStore(); section; section = section.outer) {
+  for (let section = running(); section; section = section.outer) {
     const lease = section.client === client ? section.lease.partOn(key) : null
     if (lease && !lease.ended) return lease
   }
   return null
 }
 
-/** The lease of the innermost `using` that the calling code runs inside of; null outside. It may be lost by now. */
+/** The lease of the innermost `using` that the calling code runs inside of; null outside. It may be lost or
+ * released by now. */
 export function currentLease(): Lease | null {
   return sections.getStore()?.lease ?? null
+}
+
+function running(): Section | undefined {
+  return innermost(sections.getStore(), ({ lease }) => lease.ended)
 }
 
 /** Foreign code may return a promise although nobody asked for one, and it may reject. */

@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { type Enclosing, innermost } from '../enclosing.ts'
 import { LockError } from '../errors.ts'
 
 /** A transaction that the running code is inside of. */
-interface Level {
+interface Level extends Enclosing<Level> {
   readonly keys: readonly string[]
   /** One connection, not a pool: it has no place for a second transaction. */
   readonly connection: object | null
   readonly guard: object | null
-  readonly outer: Level | undefined
   open: boolean
 }
 
@@ -21,14 +21,14 @@ export async function nested<T>(
   { keys, connection, guard }: Pick<Level, 'keys' | 'connection' | 'guard'>,
   run: () => Promise<T>,
 ): Promise<T> {
-  for (let around = levels.getStore(); around; around = around.outer) {
-    if (!around.open) continue
+  const outer = innermost(levels.getStore(), ({ open }) => !open)
+  for (let around = outer; around; around = around.outer) {
     if (connection !== null && around.connection === connection)
       throw deadlock(keys[0] ?? '', 'its connection')
     const shared = guard !== null && around.guard === guard && keys.find((key) => around.keys.includes(key))
     if (shared) throw deadlock(shared, 'its guard')
   }
-  const level: Level = { keys, connection, guard, outer: levels.getStore(), open: true }
+  const level: Level = { keys, connection, guard, outer, open: true }
   try {
     return await levels.run(level, run)
   } finally {
