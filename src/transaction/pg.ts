@@ -1,12 +1,12 @@
 import { has } from '../databases/methods.ts'
-import { type PgClient, type PgPool, transactionStatus } from '../databases/pg.ts'
+import { isInTransaction, type PgClient, type PgPool, transactionStatus } from '../databases/pg.ts'
 import { hearErrors } from '../databases/pg-errors.ts'
 import { LockError } from '../errors.ts'
 import { isThenable } from '../section.ts'
 import { endedInside, isEndedInside, STILL_INSIDE } from './control.ts'
 import { TimedOut, within } from './limit.ts'
 import { Loss } from './loss.ts'
-import { isAftermath, isCutOff, isFarewell, isRefusal, levelOf, limitsOf } from './postgres.ts'
+import { isAftermath, isCutOff, isFarewell, isInside, isRefusal, levelOf, limitsOf } from './postgres.ts'
 import {
   alreadyInside,
   cannotBegin,
@@ -84,6 +84,7 @@ class PgSession implements Session {
   static async begin(loan: Loan, terms: Terms): Promise<Session> {
     const { client, limitMs } = loan
     const session = new PgSession(loan, terms)
+    if (isInTransaction(client)) throw session.#refuse(loan)
     // All in one message, so in one round trip. The transaction has the time of this message, unless it is older.
     const text = `begin ${levelOf(terms)}; select case when now() = statement_timestamp() then 'new' else 'old' end,
       ${limitsOf(terms)}`
@@ -92,13 +93,18 @@ class PgSession implements Session {
       const results: unknown = await within(terms.lease.env, limit, client.query({ text, rowMode: 'array' }))
       if (isNew(results)) return session
     } catch (error) {
+      if (isInside(error)) throw session.#refuse(loan)
       if (error instanceof TimedOut) session.#leave(true)
       else await session.rollback()
       throw cannotBegin(terms.key, error)
     }
-    // A pool must not lend it again. The user's own transaction goes on, with shorter limits.
-    session.#leave(loan.pooled)
-    throw alreadyInside(terms.key)
+    throw session.#refuse(loan)
+  }
+
+  /** A pool must not lend it again. The user's own transaction goes on; if only the server knew of it, with shorter limits. */
+  #refuse({ pooled }: Loan): LockError {
+    this.#leave(pooled)
+    return alreadyInside(this.#terms.key)
   }
 
   get broken(): unknown {

@@ -83,6 +83,11 @@ export function isCancelled(error: unknown): boolean {
 }
 
 /** Whether a statement came after the one that made the transaction fail. */
+/** BEGIN found a transaction: one with a level that cannot be set any more, or one that has failed. */
+export function isInside(error: unknown): boolean {
+  return stateOf(error) === '25001' || isAftermath(error)
+}
+
 export function isAftermath(error: unknown): boolean {
   return stateOf(error) === '25P02'
 }

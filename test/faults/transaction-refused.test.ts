@@ -66,23 +66,56 @@ describe('a server that cannot be reached', () => {
 })
 
 describe("a client of pg that is inside the user's own transaction", () => {
-  it('is refused, and that transaction goes on', async () => {
-    const locks = memoryLocks()
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    atEnd(() => client.end())
-    await client.query('set client_min_messages = error')
-    await client.query('begin; insert into t values (1)')
-    const call = locks.transaction('key', client, (tx) => tx.query('insert into t values (2)'), {
-      fence: false,
-    })
-    await expect(call).rejects.toMatchObject({
-      code: 'INVALID_OPTION',
-      message: expect.stringMatching(/inside a transaction already/),
-    })
-    await client.query('commit')
-    expect(await rows()).toEqual([1])
-  })
+  it.each([{}, { isolation: 'serializable' }] as const)(
+    'is refused, and that transaction goes on, with %o',
+    async (options) => {
+      const locks = memoryLocks()
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      atEnd(() => client.end())
+      await client.query('set client_min_messages = error')
+      await client.query('begin; insert into t values (1)')
+      const insert = (tx: pg.Client): unknown => tx.query('insert into t values (2)')
+      const call = locks.transaction('key', client, insert, { fence: false, ...options })
+      await expect(call).rejects.toMatchObject({
+        code: 'INVALID_OPTION',
+        message: expect.stringMatching(/inside a transaction already/),
+      })
+      await client.query('commit')
+      expect(await rows()).toEqual([1])
+    },
+  )
+
+  it.each([{}, { isolation: 'serializable' }] as const)(
+    'is refused and not rolled back if that has failed, also by a client that does not tell, with %o',
+    async (options) => {
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      atEnd(() => client.end())
+      const sent: unknown[] = []
+      const mute = new Proxy(client, {
+        get: (target, name) => {
+          if (name === 'getTransactionStatus') return undefined
+          const value: unknown = Reflect.get(target, name)
+          if (typeof value !== 'function') return value
+          return (...args: unknown[]): unknown => {
+            if (name === 'query') sent.push((args[0] as { text?: string }).text ?? args[0])
+            return value.apply(target, args)
+          }
+        },
+      })
+      for (const given of [client, mute]) {
+        await client.query('begin')
+        await client.query('no such statement').catch(() => undefined)
+        const call = memoryLocks().transaction('key', given, () => 1, { fence: false, ...options })
+        await expect(call).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+        expect(sent.filter((text) => /rollback/.test(String(text)))).toEqual([])
+        expect(client.getTransactionStatus()).toBe('E')
+        await client.query('rollback')
+      }
+      expect(sent).toHaveLength(1)
+    },
+  )
 
   it('is refused as well if a pool lent it; but what a pool lends to us in such a state is closed', async () => {
     const locks = memoryLocks()
