@@ -1,6 +1,6 @@
 import type { Batcher } from './batcher.ts'
 import { Bid } from './bid.ts'
-import type { Environment } from './environment.ts'
+import type { Environment, Timer } from './environment.ts'
 import { LockError } from './errors.ts'
 import { Entry, Schedule } from './schedule.ts'
 import type { Claim, ReleaseAnswer } from './store.ts'
@@ -9,6 +9,8 @@ const FIRST_GAP_MS = 100
 const MAX_GAP_MS = 5000
 /** While the store does not answer, an attempt for one leftover so often is enough to notice that it does again. */
 const PROBE_GAP_MS = 100
+/** So many wait for that. One that is dropped may cost the next who wants its key a lease. */
+const MOST_PARKED = 10_000
 
 class Leftover {
   readonly bid: Bid
@@ -39,6 +41,9 @@ export class Compensation {
   readonly #schedule: Schedule<Leftover>
   /** Not before this may the store be tried: the past while it answers. */
   #probeAt = -Infinity
+  /** Those that wait for the store to answer at all, by their turn to find out. */
+  readonly #parked = new Set<Leftover>()
+  #probe: Timer = null
   #closed = false
 
   /** `releases` is a batcher of its own: nobody waits for these, and no release may wait behind them. */
@@ -59,6 +64,7 @@ export class Compensation {
     leftover.until = Math.max(leftover.until, this.#env.now() + bid.longestMs)
     leftover.gapMs = Math.min(FIRST_GAP_MS, bid.longestMs / 4)
     if (leftover.asking) return
+    this.#parked.delete(leftover)
     // A bid that was never granted waits a little: the next to want the key may go on with it.
     if (bid.spent && this.#env.now() >= this.#probeAt) this.#attempt(leftover)
     else this.#schedule.set(leftover.entry, this.#env.now() + leftover.gapMs)
@@ -78,6 +84,8 @@ export class Compensation {
     const claims = [...this.#leftovers.values()].map(({ bid }) => bid.claim)
     this.#leftovers.clear()
     this.#byKey.clear()
+    this.#parked.clear()
+    this.#env.clearTimer(this.#probe)
     this.#schedule.close()
     await Promise.all(
       claims.map((claim) => new Promise<void>((resolve) => this.#releases.submit(claim, () => resolve()))),
@@ -89,12 +97,41 @@ export class Compensation {
     for (const leftover of leftovers) {
       if (now >= this.#probeAt) this.#attempt(leftover)
       else if (leftover.tried && now >= leftover.until) this.#forget(leftover)
-      else this.#schedule.set(leftover.entry, this.#probeAt, PROBE_GAP_MS)
+      else this.#park(leftover)
     }
+  }
+
+  #park(leftover: Leftover): void {
+    const [oldest] = this.#parked
+    if (oldest && this.#parked.size >= MOST_PARKED) this.#forget(oldest)
+    this.#parked.add(leftover)
+    this.#probeLater()
+  }
+
+  #probeLater(): void {
+    if (this.#closed || this.#parked.size === 0) return
+    this.#probe ??= this.#env.setTimer(this.#probeAt - this.#env.now(), () => this.#probeNow(), true)
+  }
+
+  #probeNow(): void {
+    this.#probe = null
+    const now = this.#env.now()
+    for (const leftover of this.#parked) {
+      if (!leftover.tried || now < leftover.until) return this.#attempt(leftover)
+      this.#forget(leftover)
+    }
+  }
+
+  /** The store has answered one of them, or not; then the others wait on. */
+  #heard(answered: boolean): void {
+    this.#probeAt = answered ? -Infinity : this.#env.now() + PROBE_GAP_MS
+    if (answered) for (const leftover of this.#parked) this.#attempt(leftover)
+    else this.#probeLater()
   }
 
   #attempt(leftover: Leftover): void {
     this.#schedule.delete(leftover.entry)
+    this.#parked.delete(leftover)
     // Until it is answered, this one is the probe.
     if (this.#probeAt > -Infinity) this.#probeAt = this.#env.now() + PROBE_GAP_MS
     leftover.asking = true
@@ -102,7 +139,7 @@ export class Compensation {
     leftover.bid.spent = true
     this.#releases.submit(leftover.bid.claim, (answer) => {
       leftover.asking = false
-      this.#probeAt = answer instanceof LockError ? this.#env.now() + PROBE_GAP_MS : -Infinity
+      this.#heard(!(answer instanceof LockError))
       if (this.#leftovers.get(leftover.bid.claim.owner) !== leftover) return
       // Undone; or there is nothing, and nothing can come, since a renewal takes no key back.
       if (
@@ -122,6 +159,7 @@ export class Compensation {
   #forget(leftover: Leftover): void {
     const { key, owner } = leftover.bid.claim
     this.#schedule.delete(leftover.entry)
+    this.#parked.delete(leftover)
     this.#leftovers.delete(owner)
     if (this.#byKey.get(key) === leftover) this.#byKey.delete(key)
   }

@@ -218,6 +218,30 @@ describe('G7 calm: a store that is down', () => {
     await closing
   })
 
+  it('G5 what an outage leaves behind is bounded, costs a few calls a second, and goes when the store is back', async () => {
+    const { time, store, locks } = world({ lease: '30s', callTimeout: '500ms' })
+    store.mood.acquire = 'lose reply'
+    store.mood.release = 'fail'
+    const lost = Array.from({ length: 900 }, (_, i) => track(locks.acquire(`lost ${i}`, { wait: 500 })))
+    await time.advance(1_000)
+    expect(lost.every(({ error }) => error)).toBe(true)
+    store.mood.acquire = 'fail'
+    for (let i = 0; i < 12_000; i += 1) void track(locks.acquire(`refused ${i}`, { wait: 0 }))
+    await time.advance(1_000)
+    const before = store.calls.length
+    await time.advance(10_000)
+    const [calls, items] = [store.calls.slice(before), (call: { items: number }) => call.items]
+    expect(calls.length).toBeGreaterThan(50)
+    expect(calls.map(items).reduce((a, b) => a + b)).toBeLessThanOrEqual(110)
+    store.mood.release = 'work'
+    const asked = store.calls.length
+    await time.advance(100)
+    const released = store.calls.slice(asked).map(items)
+    expect(released.reduce((a, b) => a + b)).toBeGreaterThan(9_000)
+    expect(released.reduce((a, b) => a + b)).toBeLessThanOrEqual(10_100)
+    await locks.close()
+  })
+
   it('an option that the store refuses fails at once, not after the wait', async () => {
     const { time, store, locks } = world()
     const { LockError } = await import('../../src/errors.ts')
