@@ -109,8 +109,16 @@ export class Bundle implements Lease {
     return (this.#parts.get(this.key) as KeyLease).env
   }
 
+  /** All that was taken together is given back together. */
+  get ended(): boolean {
+    return this.#end !== null
+  }
+
   get loss(): LockError | null {
-    return this.#loss
+    if (this.#loss) return this.#loss
+    // Found gone when it was released: the whole was over by then.
+    for (const { loss } of this.#parts.values()) if (loss) return loss
+    return null
   }
 
   partOn(key: string): KeyLease | null {

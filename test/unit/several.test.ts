@@ -21,6 +21,19 @@ describe('several keys', () => {
     await locks.close()
   })
 
+  it('whichever was gone when all were given back is the one that the error names', async () => {
+    const { locks, other } = world()
+    const two = other()
+    const section = locks.using(['alpha', 'beta', 'gamma'], () => two.forceRelease('beta'))
+    await expect(section).rejects.toMatchObject({
+      code: 'LOCK_LOST',
+      key: 'beta',
+      message: /"beta" was already gone/,
+    })
+    await locks.close()
+    await two.close()
+  })
+
   it('a thousand keys are one call, too; more are refused', async () => {
     const { store, locks } = world()
     const lease = await locks.acquire(keysOf(1000))
