@@ -26,7 +26,10 @@ export interface ScriptInput {
   readonly args?: readonly string[] | undefined
 }
 
-/** A guard for what is kept in Redis. Only a script can check and write in one step, so it runs one. */
+/**
+ * A guard for what is kept in Redis. Only a script can check and write in one step, so it runs one. Its keys do not
+ * expire, but an `allkeys-…` eviction policy would throw them away.
+ */
 export interface RedisFence {
   /**
    * Runs the Lua script if no higher token has been seen, else rejects with STALE_TOKEN and runs nothing. Resolves to

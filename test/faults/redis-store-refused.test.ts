@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Answer, Fault, Renewal } from '../../src/store.ts'
+import type { Answer, Fault, Renewal, Store } from '../../src/store.ts'
 import { startRedis } from '../servers/redis.ts'
 import { askFor, grantOf } from '../support/asks.ts'
 import {
@@ -11,6 +11,7 @@ import {
   nameOf,
   storeOn,
   until,
+  waitersOf,
 } from '../support/redis-stage.ts'
 
 const server = await startRedis()
@@ -54,6 +55,39 @@ describe.each(everyClient)('$name: a server', (client) => {
     expect([await lease.release(), await rotating.release()]).toEqual([true, true])
     await command('config', 'set', 'maxmemory', 0)
     expect((await locks.acquire(key)).token).toBeGreaterThan(lease.token)
+  })
+
+  it('G7 that is out of memory takes keys back that several wait for, and all others with them', async () => {
+    const [holder, ...waiters] = [1, 2, 3].map(() => storeOn(server.url)) as [Store, Store, Store]
+    const [hot, forced, cold] = ['hot', 'forced', 'cold'].map((name) => `${name} under ${client.name}`) as [
+      string,
+      string,
+      string,
+    ]
+    const store = storeOn(await client.open(server.url))
+    const asks = [hot, cold].map((key) => askFor(key))
+    const grants = await store.acquire(asks)
+    expect(told(grants)).toEqual([true, true])
+    await holder.acquire([askFor(forced)])
+    const heard: string[] = []
+    for (const waiter of waiters) {
+      const watch = waiter.watch?.((key) => heard.push(key))
+      for (const key of [hot, forced]) {
+        watch?.add(key)
+        await waiter.acquire([askFor(key)])
+      }
+    }
+    for (const key of [hot, forced])
+      await until('two on the list', async () => (await waitersOf(server, nameOf(key))).length === 2)
+    await command('config', 'set', 'maxmemory', '1mb')
+    atEnd(() => command('config', 'set', 'maxmemory', 0))
+    expect(await store.release(asks)).toEqual([
+      { released: true, wanted: true },
+      { released: true, wanted: false },
+    ])
+    expect(await store.evict(forced)).toMatchObject({ key: forced })
+    await until('word to one of each', () => heard.includes(hot) && heard.includes(forced))
+    for (const key of [hot, forced, cold]) expect((await store.list({ key, limit: 1 })).locks).toEqual([])
   })
 
   it('G3 G7 that became a replica refuses and says why, and goes on where it was once it is a master again', async () => {

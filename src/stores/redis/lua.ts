@@ -358,7 +358,10 @@ local function keep(record, waiters)
   if waiters == '' then
     call('DEL', record)
   else
-    call('SET', record, '{"waiters":"' .. waiters .. '"}', 'PX', OUTLIVES_MS)
+    local text = '{"waiters":"' .. waiters .. '"}'
+    if type(pcall('SET', record, text, 'PX', OUTLIVES_MS)) == 'table' and call('PEXPIRE', record, OUTLIVES_MS) == 1 then
+      call('SET', record, text, 'PX', OUTLIVES_MS)
+    end
   end
 end
 local function wake(record, waiters, publish, base)

@@ -42,7 +42,11 @@ local function keep(record, waiters)
   if waiters == '' then
     call('DEL', record)
   else
-    call('SET', record, '{"waiters":"' .. waiters .. '"}', 'PX', OUTLIVES_MS)
+    local text = '{"waiters":"' .. waiters .. '"}'
+    -- A server that is out of memory refuses it, unless the script has written before. To give back is always possible.
+    if type(pcall('SET', record, text, 'PX', OUTLIVES_MS)) == 'table' and call('PEXPIRE', record, OUTLIVES_MS) == 1 then
+      call('SET', record, text, 'PX', OUTLIVES_MS)
+    end
   end
 end
 
