@@ -1,11 +1,15 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import pg from 'pg'
+import postgres from 'postgres'
 import { describe, expect, it } from 'vitest'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { everyClient } from '../support/postgres-drivers.ts'
 import { askFor, grantOf } from '../support/asks.ts'
 import {
   atEnd,
+  atLast,
   failureOf,
   locksOn,
   observe,
@@ -82,6 +86,26 @@ it('G12 a store that is closed while someone watches takes its name off the list
   expect(await waitersOf('watched')).toEqual([])
 })
 
+it.concurrent.each([
+  ['a URL', (silent: string) => silent],
+  [
+    'a pool of pg',
+    (silent: string) => new pg.Pool({ connectionString: silent, max: 1 }).on('error', () => {}),
+  ],
+  ['postgres.js', (silent: string) => postgres(silent, { max: 1, onnotice: () => {} })],
+] as const)(
+  'G12 %s: attempts to listen to a server that says nothing leave no connections',
+  async (_, open) => {
+    const server = await silentServer()
+    const store = postgresStore(open(server.url))
+    store.watch?.(() => {}).add('any')
+    await until('some attempts', () => server.accepted() >= 4)
+    await store.close()
+    // One is of the pool that was given.
+    await until('no more than one', () => server.open.size <= 1)
+  },
+)
+
 describe('G12 a program', () => {
   it('ends by itself after close(), with nothing to complain about', async () => {
     const child = await oneProcess()
@@ -151,12 +175,37 @@ describe('G12 a program', () => {
 })
 
 /** A server whose welcome and farewell to every client come in one packet, as by chance they may. */
+function message(type: string, body: Buffer): Buffer {
+  const head = Buffer.from(`${type}1234`)
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+}
+
+/** Takes connections and lets nobody in. It keeps them until they are destroyed, not only ended. */
+async function silentServer(): Promise<{ url: string; open: Set<Socket>; accepted: () => number }> {
+  const open = new Set<Socket>()
+  let accepted = 0
+  const listener = createServer({ allowHalfOpen: true }, (socket) => {
+    accepted += 1
+    open.add(socket.resume())
+    // By the answer to something that means nothing it notices that nobody is there any more.
+    const beat = setInterval(() => socket.write(message('N', Buffer.alloc(1))), 100)
+    socket.on('error', () => {})
+    socket.once('close', () => {
+      clearInterval(beat)
+      open.delete(socket)
+    })
+  })
+  await once(listener.listen(0, '127.0.0.1'), 'listening')
+  atLast(() => {
+    for (const socket of open) socket.destroy()
+    listener.close()
+  })
+  const { port } = listener.address() as AddressInfo
+  return { url: `postgres://user@127.0.0.1:${port}/any`, open, accepted: () => accepted }
+}
+
 async function shortWelcome(): Promise<string> {
-  const message = (type: string, body: Buffer): Buffer => {
-    const head = Buffer.from(`${type}1234`)
-    head.writeInt32BE(body.length + 4, 1)
-    return Buffer.concat([head, body])
-  }
   const packet = Buffer.concat([
     message('R', Buffer.alloc(4)),
     message('Z', Buffer.from('I')),

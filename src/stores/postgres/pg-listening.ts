@@ -8,6 +8,7 @@ export interface OwnPgClient extends PgClient {
   connect(): Promise<unknown>
   end(): Promise<unknown>
   unref?(): void
+  readonly connection?: { readonly stream?: { destroy?(): void } }
   /** As the server, or a pooler before it, has told. */
   readonly processID?: number | null
 }
@@ -24,7 +25,10 @@ export function listenOn(client: OwnPgClient, channel: string, ears: Ears): Prom
   client.on('notification', (message: { payload?: string }) => ears.heard(message.payload ?? ''))
   const close = async (): Promise<void> => {
     // Its 'error' listener stays: the socket may still have something to say.
-    await within(client.end(), () => 'the listening connection does not end').catch(() => undefined)
+    await within(client.end(), () => 'the listening connection does not end').catch(() => {
+      // It only says farewell, and then waits for the server to hang up.
+      client.connection?.stream?.destroy?.()
+    })
   }
   return listeningOnce(start(client, channel), close)
 }

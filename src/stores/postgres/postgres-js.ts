@@ -38,6 +38,8 @@ export class PostgresJsDatabase implements Database {
       max: 1,
       idle_timeout: null,
       max_lifetime: null,
+      // It is what ends an attempt: `end` leaves a connection alone that is not open yet.
+      connect_timeout: LIMIT_MS / 1000,
       fetch_types: false,
       onclose: () => ears.lost(),
       onnotify: (_channel: string, payload: string) => ears.heard(payload),
