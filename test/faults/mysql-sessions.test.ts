@@ -143,6 +143,26 @@ describe('a lock is not granted inside of a transaction of the user', () => {
   )
 })
 
+it('a row that is locked for too long costs one step, also of his own connection that commits nothing by itself', async () => {
+  const connection = await poolOn(url).getConnection()
+  await connection.query('set autocommit = 0')
+  const store = mysqlStore(connection)
+  const ask = askFor('row in use')
+  await grantOf(store, ask)
+  const other = await poolOn(url).getConnection()
+  await other.beginTransaction()
+  await other.query('select * from holdfast_locks for update')
+  expect(await failureOf(store.release([ask]))).toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+    message: expect.not.stringContaining('transaction of yours'),
+  })
+  await other.rollback()
+  expect(await store.release([ask])).toEqual([{ released: true, wanted: false }])
+  await store.close()
+  connection.release()
+  other.release()
+})
+
 describe('every client that mysql2 and mariadb have', () => {
   it('a connection and a pool with callbacks, and a URL of either scheme', async () => {
     const { createConnection, createPool } = await import('mysql2')

@@ -174,10 +174,17 @@ export function connectionLender(connection: MysqlConnection): Lender {
   }
 }
 
+/** Where nothing is committed by itself. */
 async function committed(session: MysqlSession, work: Work): Promise<readonly string[]> {
-  const { rows } = await work(session)
-  await session.query('commit')
-  return rows
+  try {
+    const { rows } = await work(session)
+    await session.query('commit')
+    return rows
+  } catch (error) {
+    // A statement that waited too long for a row is undone alone: the transaction around it is ours, and still open.
+    await session.query('rollback').catch(() => undefined)
+    throw error
+  }
 }
 
 function textsIn(rows: readonly (readonly unknown[])[]): string[] {

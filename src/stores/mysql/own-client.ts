@@ -57,7 +57,8 @@ export class OwnDatabase implements Database {
 async function open(url: string): Promise<Database> {
   const [, rest = ''] = /^[a-z]+:(.*)$/is.exec(url) ?? []
   const pool = (await openMysql2(`mysql:${rest}`)) ?? (await openMariadb(`mariadb:${rest}`))
-  return new LendingDatabase(poolLender(pool, () => pool.end()))
+  // A connection that is still being opened may fail yet, which is of no interest any more.
+  return new LendingDatabase(poolLender(pool, () => pool.end().catch(() => undefined)))
 }
 
 async function openMysql2(uri: string): Promise<OwnPool | undefined> {
