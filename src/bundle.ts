@@ -1,6 +1,6 @@
 import type { Duration } from './duration.ts'
 import type { Environment } from './environment.ts'
-import { LockError } from './errors.ts'
+import { LockError, show } from './errors.ts'
 import { LEFT, type Leaving } from './hold.ts'
 import type { KeyLease } from './key-lease.ts'
 import type { Lease, LeaseJson } from './lease.ts'
@@ -38,7 +38,7 @@ export class Bundle implements Lease {
   tokenFor(key: string): bigint {
     const part = this.#parts.get(key)
     if (part) return part.token
-    throw new LockError('LOCK_NOT_HELD', `this lease is on ${this.#shown()}, not on "${String(key)}"`, {
+    throw new LockError('LOCK_NOT_HELD', `this lease is on ${this.#shown()}, not on ${show(key)}`, {
       key: this.key,
     })
   }

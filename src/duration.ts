@@ -1,5 +1,5 @@
 import { LONGEST_TIMER_MS } from './environment.ts'
-import { LockError } from './errors.ts'
+import { LockError, show } from './errors.ts'
 
 /** Milliseconds, or a number with a unit: `250ms`, `30s`, `5m`, `1h`. */
 export type Duration = number | `${number}ms` | `${number}s` | `${number}m` | `${number}h`
@@ -11,6 +11,8 @@ export interface DurationLimits {
   readonly name: string
   readonly min: number
   readonly allowInfinity?: boolean
+  /** What a number without a unit stands for, where that is not milliseconds. */
+  readonly bare?: 'seconds'
 }
 
 /** Milliseconds, or INVALID_OPTION with what to change. */
@@ -18,7 +20,7 @@ export function checkDuration(value: unknown, limits: DurationLimits): number {
   const ms = parse(value)
   if (ms === undefined) {
     throw invalid(
-      `${limits.name}: ${show(value)} is not a duration; give milliseconds or a number with a unit, ` +
+      `${limits.name}: ${show(value)} is not a duration; give ${limits.bare ?? 'milliseconds'} or a number with a unit, ` +
         "such as '250ms', '30s', '5m' or '1h'",
     )
   }
@@ -41,10 +43,6 @@ function parse(value: unknown): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value)
   if (!match) return undefined
   return Number(match[1]) * (UNITS[match[2] ?? ''] ?? Number.NaN)
-}
-
-function show(value: unknown): string {
-  return typeof value === 'string' ? `'${value}'` : String(value)
 }
 
 function invalid(message: string): LockError {

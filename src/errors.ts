@@ -37,6 +37,13 @@ export class LockError extends Error {
   }
 }
 
+/** A value that was given, in a message. Not all objects can be made a text. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return `'${value}'`
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object'
+  return typeof value === 'function' ? 'a function' : String(value)
+}
+
 /** One line for logs and messages, whatever was thrown: drivers throw the strangest things. */
 export function describeError(error: unknown): string {
   try {

@@ -1,7 +1,7 @@
 import { type Channel, channel } from 'node:diagnostics_channel'
 import type { Alert } from './alerts/alert.ts'
 import type { TermEnd } from './election/term.ts'
-import { LockError } from './errors.ts'
+import { LockError, show } from './errors.ts'
 import type { StepName } from './monitor/steps.ts'
 import { isThenable, runOutside } from './section.ts'
 import type { Holder, LockRecord } from './store.ts'
@@ -101,7 +101,7 @@ export class Events {
     if (!topic) {
       throw new LockError(
         'INVALID_OPTION',
-        `on: unknown event '${String(event)}'; known are ${EVENTS.join(', ')}`,
+        `on: unknown event ${show(event)}; known are ${EVENTS.join(', ')}`,
       )
     }
     if (typeof listener !== 'function')

@@ -1,7 +1,7 @@
 import type { Contention } from './contention.ts'
 import type { Duration } from './duration.ts'
 import type { Environment } from './environment.ts'
-import { LockError } from './errors.ts'
+import { LockError, show } from './errors.ts'
 import { type Hold, LEFT, type Leaving } from './hold.ts'
 import type { Journal } from './monitor/journal.ts'
 import type { Lease, LeaseJson } from './lease.ts'
@@ -55,7 +55,7 @@ export class KeyLease implements Lease {
 
   tokenFor(key: string): bigint {
     if (key === this.key) return this.token
-    throw new LockError('LOCK_NOT_HELD', `this lease is on "${this.key}", not on "${String(key)}"`, {
+    throw new LockError('LOCK_NOT_HELD', `this lease is on "${this.key}", not on ${show(key)}`, {
       key: this.key,
     })
   }

@@ -24,7 +24,7 @@ export function parseWithCommand<const O extends NonNullable<ParseArgsConfig['op
 export function duration(text: string, limits: DurationLimits): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? `${text}s` : text
   try {
-    return checkDuration(value, limits)
+    return checkDuration(value, { ...limits, bare: 'seconds' })
   } catch (error) {
     throw new UsageError((error as Error).message)
   }

@@ -6,7 +6,7 @@ import { type ChildTerms, runChild } from './child.ts'
 import type { Command, Invocation } from './command.ts'
 import { duration, givenDuration, parseWithCommand } from './command-line.ts'
 import { EXIT, explain } from './failure.ts'
-import { withSession } from './session.ts'
+import { checkShared, withSession } from './session.ts'
 
 export const electCommand: Command = {
   name: 'elect',
@@ -34,6 +34,7 @@ there is no such command, 126 if it cannot be run.
 `,
   async run(invocation) {
     const plan = read(invocation.args)
+    await checkShared(invocation)
     return withSession(invocation, (session) => lead(session.locks, plan, { ...plan, ...session }))
   },
 }

@@ -41,8 +41,11 @@ export interface Start {
 /** Resolves to the exit code. An error is one line on `err`; it never rejects. */
 export async function main({ args, env, terminal }: Start): Promise<number> {
   let command: Command | undefined
+  let store: string | undefined
   try {
-    const { store, rest } = withoutStore(args)
+    const given = withoutStore(args)
+    const { rest } = given
+    store = given.store
     hidePassword(store ?? env['HOLDFAST_STORE'])
     const [name, ...own] = rest
     if (name === undefined) throw new UsageError('give a command')
@@ -57,7 +60,11 @@ export async function main({ args, env, terminal }: Start): Promise<number> {
   } catch (error) {
     const code = exitCodeOf(error)
     const see = code === EXIT.usage ? `; see holdfast ${command ? `${command.name} ` : ''}--help` : ''
-    terminal.err.write(`holdfast: ${explain(error)}${see}\n`)
+    // It went by way of that variable, and there is no program to make an object.
+    const text = explain(error).replace(', or pass a store object', '')
+    terminal.err.write(
+      `holdfast: ${store === undefined ? text : text.replace('HOLDFAST_STORE', '--store')}${see}\n`,
+    )
     return code
   }
 }

@@ -45,6 +45,8 @@ function addressOf(text: string): URL {
   const base = URL.canParse(text) ? new URL(text) : null
   if (!base || !/^https?:$/.test(base.protocol))
     throw new UsageError('--url: give an address such as http://127.0.0.1:7373')
+  if (base.username || base.password)
+    throw new UsageError('--url: takes no user and password; set HOLDFAST_SERVER_TOKEN')
   if (!base.pathname.endsWith('/')) base.pathname += '/'
   return new URL('api/stats', base)
 }

@@ -6,7 +6,7 @@ import { runChild } from './child.ts'
 import { type Command, type Invocation, UsageError } from './command.ts'
 import { duration, givenDuration, parseWithCommand } from './command-line.ts'
 import { EXIT, explain } from './failure.ts'
-import { withSession } from './session.ts'
+import { checkShared, withSession } from './session.ts'
 
 export const runCommand: Command = {
   name: 'run',
@@ -36,6 +36,7 @@ if it cannot be run, 1 (or -E) if the key was not to be had, 69 if the store cou
 `,
   async run(invocation) {
     const { key, conflictCode, options, ...terms } = read(invocation.args)
+    await checkShared(invocation)
     return withSession(invocation, async ({ locks, signals, say }) => {
       try {
         return await locks.using(key, { ...options, signal: signals.asked }, (lease) =>

@@ -1,3 +1,4 @@
+import { LockError } from '../errors.ts'
 import type { Locks } from '../locks.ts'
 import { withLocks } from './client.ts'
 import type { Invocation } from './command.ts'
@@ -31,4 +32,15 @@ export async function withSession(
   } finally {
     signals.close()
   }
+}
+
+/** What runs under a lock must not run beside others: a store that nobody shares would let it, in silence. */
+export async function checkShared({ storeSettings }: Invocation): Promise<void> {
+  const { url = '' } = (await storeSettings?.()) ?? {}
+  if (!/^memory:/i.test(url)) return
+  throw new LockError(
+    'INVALID_OPTION',
+    'configuration: memory: excludes nobody but this process; name a store that all share, such as ' +
+      'sqlite:/var/lib/locks.db',
+  )
 }

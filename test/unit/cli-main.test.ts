@@ -80,6 +80,33 @@ describe('a wrong call is one line on stderr and exit code 64', () => {
 })
 
 describe('the store', () => {
+  it.each(['run', 'elect'])('of %s is not memory:, which excludes nobody', async (command) => {
+    for (const store of ['memory:', 'MEMORY:']) {
+      const { code, err } = await holdfast([command, 'key', '--', 'true'], { HOLDFAST_STORE: store })
+      expect([code, err]).toEqual([78, expect.stringMatching(/memory: excludes nobody .* such as sqlite:/)])
+    }
+  })
+
+  it('is named by what gave it', async () => {
+    const argument = await holdfast(['list', '--store', 'bogus://x'])
+    expect([argument.code, argument.err]).toEqual([
+      78,
+      expect.stringMatching(/: --store: .*'bogus:' is unknown/),
+    ])
+    const variable = await holdfast(['list'], { HOLDFAST_STORE: 'bogus://x' })
+    expect([variable.code, variable.err]).toEqual([
+      78,
+      expect.stringMatching(/: HOLDFAST_STORE: .*'bogus:' is/),
+    ])
+    expect(argument.err + variable.err).not.toContain('store object')
+  })
+
+  it('that a server is asked for takes no user and password', async () => {
+    const { code, err } = await holdfast(['stats', '--url', 'http://user:secret@127.0.0.1:1/'])
+    expect([code, err]).toEqual([64, expect.stringContaining('set HOLDFAST_SERVER_TOKEN')])
+    expect(err).not.toContain('secret')
+  })
+
   it('is that of --store, before or after the name of the command, rather than of HOLDFAST_STORE', async () => {
     const locks = createLocks(url, { logger: null })
     const lease = await locks.acquire('held')

@@ -46,7 +46,7 @@ describe.each([
     [['--', 'true'], 'give a '],
     [['key', 'true', '--', 'true'], "one argument too many: 'true'"],
     [['--wiat', '5s', 'key', '--', 'true'], "unknown option '--wiat'"],
-    [['-l', 'soon', 'key', '--', 'true'], "--lease: 'soon' is not a duration"],
+    [['-l', 'soon', 'key', '--', 'true'], "--lease: 'soon' is not a duration; give seconds or a number with"],
     [['-l', '1ms', 'key', '--', 'true'], '--lease: '],
     [['--grace', '-1s', 'key', '--', 'true'], 'grace'],
     [['--grace', '1d', 'key', '--', 'true'], "--grace: '1d' is not a duration"],
