@@ -35,9 +35,9 @@ export function claimOf(
 /** Whose token a refusal is about. */
 const refused = new WeakMap<object, bigint>()
 
-/** Whether the error is a guard's refusal of this very token. */
+/** Whether the error is a guard's refusal of this very token. A guard that is not ours does not say of which. */
 export function isRefusalOf(token: bigint, error: unknown): error is LockError {
-  return error instanceof LockError && refused.get(error) === token
+  return error instanceof LockError && error.code === 'STALE_TOKEN' && (refused.get(error) ?? token) === token
 }
 
 /** Throws STALE_TOKEN unless the claim may write where `seen` is the highest token so far; 0: none. */

@@ -132,6 +132,13 @@ describe('fenceHeader', () => {
     expect((await send(put('9'))).status).toBe(200)
   })
 
+  it('answers 412 for the refusal of a guard that is not ours', async () => {
+    const send = fenceHeader().fetch(() => Promise.reject(new LockError('STALE_TOKEN', 'late')))
+    const response = await send(put('8'))
+    expect(response.status).toBe(412)
+    expect(await response.json()).toMatchObject({ code: 'STALE_TOKEN', detail: 'late' })
+  })
+
   it('does not blame the request for a token of the handler', async () => {
     const guard = memoryFence()
     guard.check('ledger', 9n)
