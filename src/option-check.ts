@@ -21,6 +21,14 @@ export function checkNames(where: string, options: unknown, allowed: readonly st
   }
 }
 
+/** Most often it is a promise of one, or a store. */
+export function checkClient(call: string, locks: unknown): void {
+  if (typeof (locks as { attach?: unknown } | null | undefined)?.attach === 'function') return
+  throw invalid(
+    `${call}: give the client that createLocks returned; what locksFromConfig returns, await first`,
+  )
+}
+
 export function orElse(
   value: Duration | undefined,
   otherwise: number,

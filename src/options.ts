@@ -103,6 +103,7 @@ const LOCKS_OPTIONS = [
   'poll',
   'keys',
 ]
+const ENVIRONMENT = ['now', 'setTimer', 'clearTimer', 'defer', 'random', 'newId'] as const
 const TRY_OPTIONS = ['lease', 'renew', 'signal', 'context', 'reentrant', 'rotateToken', 'atLeast']
 export const ACQUIRE_OPTIONS: readonly string[] = [...TRY_OPTIONS, 'wait']
 const USING_OPTIONS = [...ACQUIRE_OPTIONS, 'onLost']
@@ -123,12 +124,15 @@ export function checkLocksOptions(options: LocksOptions): {
   if (logger !== undefined && (typeof logger !== 'object' || (logger !== null && !hasMethod(logger)))) {
     throw invalid('logger: give an object with debug, info, warn or error, such as console, or null')
   }
+  const { environment = systemEnvironment } = options
+  if (!ENVIRONMENT.every((name) => typeof (environment as Environment | null)?.[name] === 'function'))
+    throw invalid(`environment: give an object with the functions ${ENVIRONMENT.join(', ')}`)
   return {
     settings: checkDefaults(options, DEFAULTS),
     service: options.service ?? 'unnamed',
     instance: options.instance,
     callTimeoutMs: checkDuration(options.callTimeout ?? 3000, { name: 'callTimeout', min: 10 }),
-    environment: options.environment ?? systemEnvironment,
+    environment,
   }
 }
 

@@ -1,7 +1,7 @@
 import { checkDuration, type Duration } from '../duration.ts'
 import { type Environment, systemEnvironment } from '../environment.ts'
 import type { Locks } from '../locks.ts'
-import { checkNames, invalid } from '../option-check.ts'
+import { checkClient, checkNames, invalid } from '../option-check.ts'
 import { runOutside } from '../section.ts'
 import type { Alert } from './alert.ts'
 import { type AlertLimits, checkLimits } from './limits.ts'
@@ -29,8 +29,7 @@ const watchersOf = new WeakMap<Locks, Set<Watcher>>()
  * client.
  */
 export function watchLocks(locks: Locks, options: WatchOptions = {}): Watcher {
-  if (typeof locks?.attach !== 'function')
-    throw invalid('watchLocks: give the client that createLocks returned')
+  checkClient('watchLocks', locks)
   checkNames('watchLocks', options, ['on', 'webhook', 'every', 'environment'])
   const { on = {}, webhook, every = EVERY_MS, environment: env = systemEnvironment } = options
   const limits = checkLimits(on)

@@ -40,9 +40,10 @@ const PLACE = ['table', 'schema']
 /** What creates the table, and its schema unless that is `public`, for those who create tables themselves. */
 export function fenceSql(options: FencePlace & { readonly dialect: FenceDialect }): string {
   checkOptionNames('fenceSql', options, [...PLACE, 'dialect'])
-  if (options.dialect === 'postgres') return postgresSql(options).ddl
-  if (options.dialect === 'mysql') return mysqlSql(options).ddl
-  if (options.dialect === 'sqlite') return sqliteSql(options).ddl
+  const { dialect } = options ?? {}
+  if (dialect === 'postgres') return postgresSql(options).ddl
+  if (dialect === 'mysql') return mysqlSql(options).ddl
+  if (dialect === 'sqlite') return sqliteSql(options).ddl
   throw invalid("fenceSql: dialect: give 'postgres', 'mysql' or 'sqlite'")
 }
 

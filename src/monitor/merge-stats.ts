@@ -1,3 +1,4 @@
+import { LockError } from '../errors.ts'
 import type { Pool } from '../store.ts'
 import { type BusyKey, MAX_SHOWN } from './busy-keys.ts'
 import type { Conflict } from './conflicts.ts'
@@ -12,6 +13,8 @@ import type { StepStats } from './steps.ts'
  * Percentiles are taken anew from the buckets, never averaged.
  */
 export function mergeStats(all: readonly LockStats[]): LockStats {
+  if (!Array.isArray(all) || !all.every((stats: Partial<LockStats> | null) => stats?.steps && stats.wait))
+    throw new LockError('INVALID_OPTION', 'mergeStats: give a list of what stats() has returned')
   const counters = Object.keys(new Stats('').counters) as (keyof Counters)[]
   const sums = Object.fromEntries(counters.map((name) => [name, sum(all, (stats) => stats[name])]))
   const step = (name: keyof LockStats['steps']): StepStats => mergeSteps(all.map(({ steps }) => steps[name]))

@@ -1,6 +1,6 @@
 import { type MeterProvider, metrics, trace, type TracerProvider } from '@opentelemetry/api'
 import type { Locks } from '../locks.ts'
-import { checkNames, invalid } from '../option-check.ts'
+import { checkClient, checkNames, invalid } from '../option-check.ts'
 import { recordDurations } from './durations.ts'
 import { KeyLabels } from './key-labels.ts'
 import { Gauges } from './gauges.ts'
@@ -25,6 +25,7 @@ const SCOPE = 'holdfast'
  * What the client has counted before is in the counters, and not in the histograms.
  */
 export function instrument(locks: Locks, options: InstrumentOptions = {}): () => void {
+  checkClient('instrument', locks)
   checkOptions(options)
   const { meterProvider = metrics.getMeterProvider(), tracerProvider = trace, keyLabel } = options
   const labels = keyLabel ? new KeyLabels(keyLabel) : null

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { LockError } from '../errors.ts'
 import type { Locks } from '../locks.ts'
+import { checkClient } from '../option-check.ts'
 import { isLoopbackName } from './hosts.ts'
 import { makeServer } from './lock-server.ts'
 import { checkServerOptions, type LockServerOptions, SERVER_OPTIONS } from './options.ts'
@@ -42,6 +43,7 @@ export async function listenLocks(locks: Locks, options: ListenOptions = {}): Pr
     throw invalid('port: give a number from 0 to 65535')
   if (terms.tokens.size === 0 && !isLoopbackName(host))
     throw invalid(`host: to be reached from elsewhere than this machine, under ${host}, it needs a token`)
+  checkClient('listenLocks', locks)
   const handler = makeServer(locks, terms)
   const server = nodeServer(handler.fetch)
   const close = async (): Promise<void> => {

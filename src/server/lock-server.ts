@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { describeError, LockError } from '../errors.ts'
 import type { Locks } from '../locks.ts'
+import { checkClient } from '../option-check.ts'
 import { Assets } from './assets.ts'
 import { Audit } from './audit.ts'
 import { Feed } from './feed.ts'
@@ -25,6 +26,7 @@ export interface LockServer {
 
 /** The HTTP API and the dashboard of the store that `locks` is a client of. */
 export function lockServer(locks: Locks, options: LockServerOptions = {}): LockServer {
+  checkClient('lockServer', locks)
   return makeServer(locks, checkServerOptions(options, 'lockServer', SERVER_OPTIONS))
 }
 

@@ -1,3 +1,4 @@
+import { LockError } from '../errors.ts'
 import { KeyMap } from '../key-map.ts'
 import type {
   Answer,
@@ -24,7 +25,13 @@ export interface MemoryStoreOptions {
  * with. Two `Locks` on one memory store behave like two processes on one server.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
-  return new MemoryStore(options.now ?? (() => performance.timeOrigin + performance.now()))
+  if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
+  for (const name of Object.keys(options)) {
+    if (name !== 'now') throw invalid(`unknown option '${name}'; known is now`)
+  }
+  const { now = (): number => performance.timeOrigin + performance.now() } = options
+  if (typeof now !== 'function') throw invalid('now: give a function that returns milliseconds since 1970')
+  return new MemoryStore(now)
 }
 
 const MIN_SWEEP_SIZE = 1000
@@ -191,4 +198,8 @@ function byCodePoint(a: string, b: string): number {
 function record(key: string, entry: Entry, now: number): LockRecord {
   const { grant, holder, since, leaseMs, expiresAt, wanted } = entry
   return { key, grant, holder, since: Math.floor(since), leaseMs, remainingMs: expiresAt - now, wanted }
+}
+
+function invalid(message: string): LockError {
+  return new LockError('INVALID_OPTION', `memoryStore: ${message}`)
 }

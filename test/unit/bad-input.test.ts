@@ -1,5 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { createLocks, type LocksOptions, memoryStore, type UsingOptions } from '../../src/index.ts'
+import { watchLocks } from '../../src/alerts/index.ts'
+import { fenceSql } from '../../src/fence/index.ts'
+import {
+  createLocks,
+  type LocksOptions,
+  memoryStore,
+  mergeStats,
+  type UsingOptions,
+} from '../../src/index.ts'
+import { instrument } from '../../src/otel/index.ts'
+import { listenLocks, lockServer } from '../../src/server/index.ts'
+import { mongoStore } from '../../src/stores/mongo/index.ts'
+import { mysqlStore } from '../../src/stores/mysql/index.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { redisStore } from '../../src/stores/redis/index.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { world } from './support/world.ts'
 
 const body = (): void => {}
@@ -188,6 +203,56 @@ describe('bad options are INVALID_OPTION at the call', () => {
     const lease = await locks.acquire('k')
     expect(() => lease.tokenFor('other')).toThrow(expect.objectContaining({ code: 'LOCK_NOT_HELD' }))
     await expect(lease.extend('soon' as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    await locks.close()
+  })
+})
+
+describe('what is no client, option or value at all', () => {
+  const bare = Object.create(null) as never
+  const refused = expect.objectContaining({ name: 'LockError', code: 'INVALID_OPTION' })
+
+  it.each([
+    ['lockServer', (wrong: never) => lockServer(wrong)],
+    ['listenLocks', (wrong: never) => listenLocks(wrong)],
+    ['instrument', (wrong: never) => instrument(wrong)],
+    ['watchLocks', (wrong: never) => watchLocks(wrong)],
+  ] as const)('%s says that it needs a client', async (name, call) => {
+    for (const wrong of [undefined, null, {}, Promise.resolve(), memoryStore()])
+      await expect(async () => call(wrong as never)).rejects.toMatchObject({
+        code: 'INVALID_OPTION',
+        message: expect.stringMatching(new RegExp(`^${name}: give the client that createLocks returned`)),
+      })
+  })
+
+  it.each([
+    ['an environment', () => createLocks(memoryStore(), { environment: {} as never })],
+    ['no environment', () => createLocks(memoryStore(), { environment: null as never })],
+    ['a clock of memory', () => memoryStore({ now: 5 as never })],
+    ['options of memory', () => memoryStore(null as never)],
+    ['an option of memory', () => memoryStore({ clock: 1 } as never)],
+    ['options of SQLite', () => sqliteStore('locks.db', null as never)],
+    ['options of PostgreSQL', () => postgresStore('postgres://host/db', null as never)],
+    ['options of MySQL', () => mysqlStore('mysql://host/db', null as never)],
+    ['options of Redis', () => redisStore('redis://host', null as never)],
+    ['options of MongoDB', () => mongoStore('mongodb://host', null as never)],
+    ['a table of SQLite', () => sqliteStore('locks.db', { table: 10n as never })],
+    ['no dialect', () => fenceSql(undefined as never)],
+    ['no statistics', () => mergeStats(undefined as never)],
+    ['other statistics', () => mergeStats([{}] as never)],
+    ['an event', () => createLocks(memoryStore()).on(bare, () => {})],
+  ])('%s', (_, call) => {
+    expect(call).toThrow(refused)
+  })
+
+  it('objects that cannot be made a text', async () => {
+    const { locks } = world()
+    for (const options of [{ wait: bare }, { lease: bare }, { rotateToken: bare }, { atLeast: bare }])
+      await expect(locks.using('k', options, () => 1)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    const lease = await locks.acquire('k')
+    await expect(lease.extend(bare)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    expect(() => lease.tokenFor(bare)).toThrow(expect.objectContaining({ code: 'LOCK_NOT_HELD' }))
+    const both = await locks.acquire(['a', 'b'])
+    expect(() => both.tokenFor(bare)).toThrow(expect.objectContaining({ code: 'LOCK_NOT_HELD' }))
     await locks.close()
   })
 })

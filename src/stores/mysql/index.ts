@@ -38,6 +38,7 @@ const OPTIONS = ['database', 'table', 'keep', 'create']
  * with callbacks, or of `mariadb`, which stay yours to close, or a URL, for which it opens a small pool of its own.
  */
 export function mysqlStore(poolOrUrl: string | MysqlClient, options: MysqlStoreOptions = {}): Store {
+  if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
   for (const name of Object.keys(options)) {
     if (!OPTIONS.includes(name)) throw invalid(`unknown option '${name}'; known are ${OPTIONS.join(', ')}`)
   }

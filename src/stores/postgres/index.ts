@@ -42,6 +42,7 @@ export function postgresStore(
   poolOrUrl: string | PgPool | PgClient | PostgresJs,
   options: PostgresStoreOptions = {},
 ): Store {
+  if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
   for (const name of Object.keys(options)) {
     if (!OPTIONS.includes(name)) throw invalid(`unknown option '${name}'; known are ${OPTIONS.join(', ')}`)
   }

@@ -31,6 +31,7 @@ export interface SqliteStoreOptions {
  * would end the file locks of the other.
  */
 export function sqliteStore(pathOrDb: string | SqliteDatabase, options: SqliteStoreOptions = {}): Store {
+  if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
   for (const name of Object.keys(options)) {
     if (name !== 'table' && name !== 'now') throw invalid(`unknown option '${name}'; known are table, now`)
   }

@@ -1,4 +1,4 @@
-import { isName } from '../../databases/names.ts'
+import { isName, shownName } from '../../databases/names.ts'
 import { LockError } from '../../errors.ts'
 
 export const DEFAULT_TABLE = 'holdfast_locks'
@@ -85,7 +85,7 @@ export function checkTable(table: unknown): string {
   if (!isName(table) || /^sqlite_/i.test(table)) {
     throw new LockError(
       'INVALID_OPTION',
-      `sqliteStore: table: ${JSON.stringify(table)} cannot name a table; use letters, digits and underscores, ` +
+      `sqliteStore: table: ${shownName(table)} cannot name a table; use letters, digits and underscores, ` +
         'at most 63, and neither start with a digit nor with sqlite_',
     )
   }
