@@ -38,10 +38,11 @@ export class Waiter implements Linked<Waiter> {
       this.#reject = reject
     })
     const { oneTry, waitMs, signal } = request
-    // Without an end to the wait, it only keeps the process alive: all else that will happen may be in the background.
-    if (waitMs === Infinity) this.#timer = env.setTimer(LONGEST_TIMER_MS, nothing, false)
-    // One try without any wait ends with its answer, not with a timer.
-    else if (waitMs > 0 || !oneTry) {
+    if (waitMs === Infinity) {
+      // It only keeps the process alive: all else that will happen may be in the background.
+      if (!oneTry) this.#timer = env.setTimer(LONGEST_TIMER_MS, nothing, false)
+    } else if (waitMs > 0 || !oneTry) {
+      // One try without any wait ends with its answer, not with a timer.
       this.#timer = env.setTimer(waitMs, () => queue.gaveUp(this, 'timeout'), false)
     }
     this.#stopListening = signal ? onAbort(signal, () => queue.gaveUp(this, 'abort')) : null
