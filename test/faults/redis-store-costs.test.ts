@@ -60,6 +60,23 @@ async function pagesOf(
 }
 
 describe.each(everyClient)('$name:', (client) => {
+  it('a release writes once what is left of the list', async () => {
+    const [store, ...waiters] = await Promise.all(
+      [1, 2, 3].map(async () => storeOn(await client.open(server.url))),
+    )
+    const ask = askFor(`list of ${client.name}`)
+    await store?.acquire([ask])
+    for (const waiter of waiters) {
+      waiter.watch?.(() => {}).add(ask.key)
+      await waiter.acquire([askFor(ask.key)])
+    }
+    await until('two on the list', async () => (await waitersOf(server, nameOf(ask.key))).length === 2)
+    await reset()
+    await store?.release([ask])
+    expect(await callsOf(server)).toMatchObject({ set: 1, publish: 1 })
+    expect(await callsOf(server)).not.toHaveProperty('pexpire')
+  })
+
   it('an uncontended pair is two commands, and nothing is published', async () => {
     const locks = locksOn(storeOn(await client.open(server.url)))
     const key = `pair of ${client.name}`

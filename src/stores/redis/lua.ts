@@ -359,7 +359,7 @@ local function keep(record, waiters)
     call('DEL', record)
   else
     local text = '{"waiters":"' .. waiters .. '"}'
-    if type(pcall('SET', record, text, 'PX', OUTLIVES_MS)) == 'table' and call('PEXPIRE', record, OUTLIVES_MS) == 1 then
+    if pcall('SET', record, text, 'PX', OUTLIVES_MS).err and call('PEXPIRE', record, OUTLIVES_MS) == 1 then
       call('SET', record, text, 'PX', OUTLIVES_MS)
     end
   end

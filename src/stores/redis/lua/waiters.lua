@@ -44,7 +44,7 @@ local function keep(record, waiters)
   else
     local text = '{"waiters":"' .. waiters .. '"}'
     -- A server that is out of memory refuses it, unless the script has written before. To give back is always possible.
-    if type(pcall('SET', record, text, 'PX', OUTLIVES_MS)) == 'table' and call('PEXPIRE', record, OUTLIVES_MS) == 1 then
+    if pcall('SET', record, text, 'PX', OUTLIVES_MS).err and call('PEXPIRE', record, OUTLIVES_MS) == 1 then
       call('SET', record, text, 'PX', OUTLIVES_MS)
     end
   end
