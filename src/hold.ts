@@ -18,6 +18,9 @@ export const LEFT: Promise<Leaving> = Promise.resolve(true)
 /** For how long a process may pass a key on inside itself before others get a chance (G9). */
 const SLICE_MS = 100
 
+/** In the message of a loss, before the words of the store. */
+export const LAST_ATTEMPT = '; the last attempt failed: '
+
 /** What every hold of one client shares. */
 export interface HoldKeeping {
   readonly env: Environment
@@ -174,7 +177,7 @@ export class Hold {
   }
 
   #lastFailure(): string {
-    return this.failure ? `; the last attempt failed: ${this.failure.message}` : ''
+    return this.failure ? `${LAST_ATTEMPT}${this.failure.message}` : ''
   }
 
   #stop(): void {

@@ -49,6 +49,31 @@ export function isInTransaction(db: SqliteDatabase): boolean {
   return inTransaction ?? isTransaction ?? false
 }
 
+/**
+ * How long SQLite may wait, in this thread, for another transaction to end. Most take a tenth of this, and without any
+ * wait SQLite gives up even where it only has to look again.
+ */
+export const BUSY_MS = 2
+
+/** A driver may wait much longer (better-sqlite3: 5 s). Not on our account, until the result is called. */
+export function lowerBusyTimeout(db: SqliteDatabase): () => void {
+  if (isClosed(db)) return () => undefined
+  const timeout = Number((prepare(db, 'pragma busy_timeout').get() as { timeout: number }).timeout)
+  if (timeout === BUSY_MS) return () => undefined
+  db.exec(`pragma busy_timeout = ${BUSY_MS}`)
+  return () => void db.exec(`pragma busy_timeout = ${timeout}`)
+}
+
+/** Runs a step that waits for nobody. */
+export function atOnce<T>(db: SqliteDatabase, step: () => T): T {
+  const restore = lowerBusyTimeout(db)
+  try {
+    return step()
+  } finally {
+    restore()
+  }
+}
+
 /** Whether another connection is in the way for a moment, in the words of any of the drivers. */
 export function isSqliteBusy(error: unknown): boolean {
   if (!(error instanceof Error)) return false

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { describeError, LockError } from '../errors.ts'
 import { has } from '../databases/methods.ts'
 import {
+  atOnce,
   isClosed,
   isSqliteBusy,
   isSqliteDatabase,
@@ -141,9 +142,12 @@ export class SqliteGuard implements SqliteFence {
 
   /** Apart from checks; tries again while another connection is in the way. */
   async #ask(work: (db: Database) => Result): Promise<readonly unknown[]> {
+    const db = this.#db
     for (const end = performance.now() + PATIENCE_MS; ;) {
       try {
-        return rowsOf(await answered(Promise.resolve(work(this.#db))))
+        return rowsOf(
+          await answered(Promise.resolve(isSqliteDatabase(db) ? atOnce(db, () => work(db)) : work(db))),
+        )
       } catch (error) {
         if (!isSqliteBusy(error) || performance.now() > end) throw this.#failure(error)
       }

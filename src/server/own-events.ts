@@ -14,7 +14,10 @@ type Descriptions = { readonly [E in LockEvent]?: (event: LockEvents[E]) => Told
 
 /** The rare ones. Grants and releases are seen in the store, and to listen to each would cost every lock something. */
 const DESCRIPTIONS: Descriptions = {
-  lost: ({ key, heldMs, reason }) => ({ key, text: `lost after ${whole(heldMs)} ms: ${reason.message}` }),
+  lost: ({ key, heldMs, reason }) => ({
+    key,
+    text: `lost after ${whole(heldMs)} ms: ${publicMessage(reason.message)}`,
+  }),
   timeout: ({ key, waitedMs, holder }) => ({
     key,
     text: `given up after ${whole(waitedMs)} ms${holder ? `; held by ${holder.service} ${holder.instance}` : ''}`,

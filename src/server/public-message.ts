@@ -1,3 +1,5 @@
+import { LAST_ATTEMPT } from '../hold.ts'
+
 const OF_STORE = /^the (\w+) store ([^:;\n]*)|^\w+Store: |^the lock server failed/
 
 /** Whether the store or its configuration is at fault, and not whoever asks. */
@@ -7,6 +9,8 @@ export function isOfStore(message: string): boolean {
 
 /** What may be said over the network: the words of a driver behind it name hosts, users and files. The log has them. */
 export function publicMessage(message: string): string {
+  const [own = '', attempt] = message.split(LAST_ATTEMPT, 2)
+  if (attempt !== undefined) return `${own}${LAST_ATTEMPT}${publicMessage(attempt)}`
   const [all, name, what = ''] = OF_STORE.exec(message) ?? []
   if (all === undefined) return message
   if (name !== undefined)

@@ -1,4 +1,4 @@
-import { isInTransaction, isSqliteBusy, type SqliteDatabase } from '../databases/sqlite.ts'
+import { atOnce, isInTransaction, isSqliteBusy, type SqliteDatabase } from '../databases/sqlite.ts'
 import { LockError } from '../errors.ts'
 import { endedInside } from './control.ts'
 import { pause, TimedOut } from './limit.ts'
@@ -15,7 +15,7 @@ export async function beginInSqlite(db: SqliteDatabase, terms: Terms): Promise<S
   try {
     // Throws on a closed database of node:sqlite.
     if (isInTransaction(db)) throw alreadyInside(terms.key)
-    await untilFree(terms, () => db.exec('begin immediate'))
+    await untilFree(db, terms, () => db.exec('begin immediate'))
   } catch (error) {
     if (error instanceof Error && /within a transaction/.test(error.message)) throw alreadyInside(terms.key)
     throw cannotBegin(terms.key, error)
@@ -39,7 +39,7 @@ class SqliteSession implements Session {
     const { key, lease } = this.#terms
     try {
       // Without a write-ahead log it waits for those who read.
-      await untilFree(this.#terms, () => {
+      await untilFree(this.tx, this.#terms, () => {
         if (!lease.held) throw notHeld(this.#terms)
         this.tx.exec('commit')
       })
@@ -67,12 +67,12 @@ class SqliteSession implements Session {
 }
 
 /** Waits between tries, not in the driver: that would stop the thread, and with it every renewal. */
-async function untilFree({ lease, stepMs }: Terms, step: () => unknown): Promise<void> {
+async function untilFree(db: SqliteDatabase, { lease, stepMs }: Terms, step: () => unknown): Promise<void> {
   const { env } = lease
   const end = env.now() + stepMs
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
-      step()
+      atOnce(db, step)
       return
     } catch (error) {
       if (!isSqliteBusy(error)) throw error

@@ -26,6 +26,11 @@ it.each<[LockErrorCode, string, string]>([
     'the sqlite store cannot be used',
   ],
   [
+    'STORE_UNAVAILABLE',
+    'no renewal was confirmed; the last attempt failed: the redis store failed: connect 10.0.0.5:6379',
+    'no renewal was confirmed; the last attempt failed: the redis store failed',
+  ],
+  [
     'INVALID_OPTION',
     'sqliteStore: the table t in /home/root/locks.db is not one of holdfast',
     'the store cannot be used as it is configured',
@@ -52,6 +57,35 @@ it.each<[LockErrorCode, string, string]>([
     expect(heard).toEqual([message])
   },
 )
+
+it('tells nobody over the network why a lease was lost', async () => {
+  const { locks, store, time, stream } = serverStage()
+  const reader = await stream()
+  await locks.acquire('k', { lease: '1s' })
+  const error = new LockError(
+    'STORE_UNAVAILABLE',
+    'the redis store failed: password of root refused at 10.0.0.5',
+  )
+  store.renew = () => Promise.reject(error)
+  await time.advance(2000)
+  const lost = dataOf(reader.messages, 'event').filter(({ name }) => name === 'lost')
+  expect(lost).toMatchObject([
+    { key: 'k', text: expect.stringMatching(/last attempt failed: the \w+ store failed$/) },
+  ])
+  expect(JSON.stringify(reader.messages)).not.toMatch(SECRETS)
+  await locks.close()
+})
+
+it('tells nobody over the network where a file is', async () => {
+  const locks = createLocks('sqlite:/nowhere/root/locks.db', { logger: null })
+  const server = lockServer(locks, { token: TOKEN })
+  const listed = await server(new Request(`${ORIGIN}/api/locks`, { headers }))
+  expect([listed.status, await listed.json()]).toMatchObject([
+    503,
+    { detail: 'the sqlite store cannot be used' },
+  ])
+  await locks.close()
+})
 
 it('tells nobody over the network why the server itself failed', async () => {
   const { locks, time, stream, ask } = serverStage({

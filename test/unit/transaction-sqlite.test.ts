@@ -46,6 +46,24 @@ describe('a transaction in SQLite', () => {
     expect(rows()).toEqual([2])
   })
 
+  it('waits for a file that is busy without holding up the thread, and leaves the time-out as it was', async () => {
+    const { locks, path, db, rows, time } = stage()
+    await fence(db).open()
+    db.exec('pragma busy_timeout = 5000')
+    const other = databaseAt(path)
+    other.exec('begin immediate')
+    const start = performance.now()
+    const call = track(locks.transaction('key', db, (tx) => insert(tx, 1)))
+    const guard = track(fence(db).forget('nothing'))
+    await time.advance(100)
+    expect([call.settled, guard.settled]).toEqual([false, false])
+    other.exec('commit')
+    while (!guard.settled || !call.settled) await time.advance(100)
+    expect(performance.now() - start).toBeLessThan(2000)
+    expect([call.error, guard.value, rows()]).toEqual([undefined, false, [1]])
+    expect(db.prepare('pragma busy_timeout').get()).toMatchObject({ timeout: 5000 })
+  })
+
   it('is refused if the resource has seen a higher token; the function is not called', async () => {
     const { locks, store, db, rows } = stage()
     db.exec('begin')

@@ -2,7 +2,9 @@ import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describeError, LockError } from '../../errors.ts'
 import {
+  BUSY_MS,
   isInTransaction,
+  lowerBusyTimeout,
   prepare,
   type SqliteDatabase,
   type SqliteStatement,
@@ -14,12 +16,6 @@ import { identify, type Identity, same } from './file.ts'
 import type { Sql } from './schema.ts'
 
 const OPEN_TRIES = 5
-/**
- * How long SQLite may wait, in this thread, for another transaction to end. Most take a tenth of this,
- * and without any wait SQLite gives up even where it only has to look again.
- */
-const BUSY_MS = 2
-
 interface Place {
   readonly owned: boolean
   readonly path: string
@@ -54,7 +50,10 @@ export class Connection {
   /** Opens the file, creating it if need be. Many processes may do so at once. */
   static open(open: OpenDatabase, path: string, sql: Sql): Connection {
     if (!statSync(dirname(path), { throwIfNoEntry: false })) {
-      throw new LockError('STORE_UNAVAILABLE', `the folder of ${path} does not exist; create it`)
+      throw new LockError(
+        'STORE_UNAVAILABLE',
+        `the sqlite store cannot use ${path}: its folder does not exist; create it`,
+      )
     }
     for (let tries = 0; tries < OPEN_TRIES; tries += 1) {
       const before = identify(path)
@@ -197,13 +196,9 @@ export class Connection {
     }
   }
 
-  // A driver may wait much longer for a busy file (better-sqlite3: 5 s). Not on our account.
   #takeOver(): () => void {
     if (this.occupied) throw inOwnTransaction(this.file)
-    const timeout = Number((this.get('pragma busy_timeout') as { timeout: number }).timeout)
-    if (timeout === BUSY_MS) return () => undefined
-    this.#db.exec(`pragma busy_timeout = ${BUSY_MS}`)
-    return () => this.#db.exec(`pragma busy_timeout = ${timeout}`)
+    return lowerBusyTimeout(this.#db)
   }
 
   #begin(mode: string): void {
@@ -228,7 +223,8 @@ export class Connection {
     if (this.#owned) return new FileMoved(this.#path)
     return new LockError(
       'STORE_UNAVAILABLE',
-      `${this.#path} was deleted or replaced; open the database again and create a new store with it`,
+      `the sqlite store cannot use ${this.#path}: it was deleted or replaced; open the database again and create a ` +
+        'new store with it',
     )
   }
 
@@ -245,8 +241,8 @@ export class Connection {
 function inOwnTransaction(file: string): LockError {
   return new LockError(
     'STORE_UNAVAILABLE',
-    `the database ${file} that was given to sqliteStore has a transaction of its own open, which locks must ` +
-      'not become part of; end it before you await, or give holdfast a connection of its own',
+    `the sqlite store cannot use ${file} now: the database that was given to sqliteStore has a transaction of its own ` +
+      'open, which locks must not become part of; end it before you await, or give holdfast a connection of its own',
   )
 }
 
