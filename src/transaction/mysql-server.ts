@@ -102,6 +102,11 @@ export function isInside(error: unknown): boolean {
   return numberOf(error) === INSIDE
 }
 
+/** Whether the server did not understand a statement, or the first of several. */
+export function isUnparsed(error: unknown): boolean {
+  return numberOf(error) === 1064
+}
+
 /** Whether the mark was gone. */
 export function isUnmarked(error: unknown): boolean {
   return numberOf(error) === 1305

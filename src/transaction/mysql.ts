@@ -13,6 +13,7 @@ import {
   isRefusal,
   isUndone,
   isUnmarked,
+  isUnparsed,
   type Limits,
   limitsOn,
   MARK,
@@ -90,6 +91,8 @@ class MysqlTransaction implements Session {
       if (begun) return transaction
     } catch (error) {
       if (error instanceof TimedOut) transaction.#leave(true)
+      // Nothing was done yet, and a transaction that is open is the user's own.
+      else if (!transaction.#limits && !transaction.#pooled) transaction.#leave(false)
       else await transaction.rollback()
       throw cannotBegin(terms.key, error)
     }
@@ -151,7 +154,8 @@ class MysqlTransaction implements Session {
       await this.#together(this.#server.compound ? [REFUSE_INSIDE, ...steps] : steps)
     } catch (error) {
       if (isInside(error)) return false
-      this.#limits = limits
+      // What the server has not understood, it has not begun with either.
+      if (!isUnparsed(error)) this.#limits = limits
       throw error
     }
     this.#limits = limits

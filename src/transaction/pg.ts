@@ -17,6 +17,9 @@ import {
   unknownOutcome,
 } from './session.ts'
 
+/** Of the transaction that a statement is in: new if it is its first, or its only one. */
+const AGE = "case when now() = statement_timestamp() then 'new' else 'old' end"
+
 /** A connection for one transaction. */
 interface Loan {
   readonly client: PgClient
@@ -85,14 +88,18 @@ class PgSession implements Session {
     const { client, limitMs } = loan
     const session = new PgSession(loan, terms)
     if (isInTransaction(client)) throw session.#refuse(loan)
+    const limit = { ms: limitMs, what: 'the client is not connected, or the server did not answer BEGIN' }
+    const send = (text: string): Promise<unknown> =>
+      within(terms.lease.env, limit, client.query({ text, rowMode: 'array' }))
     // All in one message, so in one round trip. The transaction has the time of this message, unless it is older.
-    const text = `begin ${levelOf(terms)}; select case when now() = statement_timestamp() then 'new' else 'old' end,
-      ${limitsOf(terms)}`
+    const text = `begin ${levelOf(terms)}; select ${AGE}, ${limitsOf(terms)}`
     try {
-      const limit = { ms: limitMs, what: 'the client is not connected, or the server did not answer BEGIN' }
-      const results: unknown = await within(terms.lease.env, limit, client.query({ text, rowMode: 'array' }))
-      if (isNew(results)) return session
+      // An older `pg` does not tell. With a level, BEGIN fails inside of a transaction, and makes that fail.
+      const known = terms.isolation === null || transactionStatus(client) !== undefined
+      if (!known && !isNew([await send(`select ${AGE}`)])) throw session.#refuse(loan)
+      if (isNew(await send(text))) return session
     } catch (error) {
+      if (session.#left) throw error
       if (isInside(error)) throw session.#refuse(loan)
       if (error instanceof TimedOut) session.#leave(true)
       else await session.rollback()

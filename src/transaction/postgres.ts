@@ -82,12 +82,12 @@ export function isCancelled(error: unknown): boolean {
   return stateOf(error) === '57014'
 }
 
-/** Whether a statement came after the one that made the transaction fail. */
-/** BEGIN found a transaction: one with a level that cannot be set any more, or one that has failed. */
+/** BEGIN found a transaction: one whose level cannot be set any more, or one that has failed. */
 export function isInside(error: unknown): boolean {
   return stateOf(error) === '25001' || isAftermath(error)
 }
 
+/** Whether a statement came after the one that made the transaction fail. */
 export function isAftermath(error: unknown): boolean {
   return stateOf(error) === '25P02'
 }

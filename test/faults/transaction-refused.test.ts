@@ -110,12 +110,36 @@ describe("a client of pg that is inside the user's own transaction", () => {
         const call = memoryLocks().transaction('key', given, () => 1, { fence: false, ...options })
         await expect(call).rejects.toMatchObject({ code: 'INVALID_OPTION' })
         expect(sent.filter((text) => /rollback/.test(String(text)))).toEqual([])
-        expect(client.getTransactionStatus()).toBe('E')
-        await client.query('rollback')
+        // Still open, and failed.
+        expect(await client.query('commit')).toMatchObject({ command: 'ROLLBACK' })
+        await client.query('begin; insert into t values (1)')
+        const other = memoryLocks().transaction('key', given, () => 1, { fence: false, ...options })
+        await expect(other).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+        await client.query('commit')
       }
-      expect(sent).toHaveLength(1)
+      expect(await rows()).toEqual([1, 1])
     },
   )
+
+  it('a client that does not tell can begin one with a level', async () => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    atEnd(() => client.end())
+    const mute = new Proxy(client, {
+      get: (target, name) => {
+        if (name === 'getTransactionStatus') return undefined
+        const value: unknown = Reflect.get(target, name)
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      },
+    })
+    const level = await memoryLocks().transaction(
+      'key',
+      mute,
+      async (tx) => (await tx.query('show transaction_isolation')).rows,
+      { isolation: 'serializable', fence: false },
+    )
+    expect(level).toEqual([{ transaction_isolation: 'serializable' }])
+  })
 
   it('is refused as well if a pool lent it; but what a pool lends to us in such a state is closed', async () => {
     const locks = memoryLocks()
