@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { onAbort } from '../abort.ts'
 import type { Election, Leader } from '../election.ts'
+import { type Enclosing, innermost } from '../enclosing.ts'
 import type { Environment } from '../environment.ts'
 import { LockError, type LockErrorCode } from '../errors.ts'
 import type { Lease } from '../lease.ts'
@@ -34,9 +35,8 @@ const LONGEST_PAUSE_MS = 30_000
 /** The terms that the running code is the body of, or was started by. */
 const inside = new AsyncLocalStorage<Inside>()
 
-interface Inside {
+interface Inside extends Enclosing<Inside> {
   readonly tenure: Tenure
-  readonly outer: Inside | undefined
 }
 
 /** Stands for one name: waits, leads, steps down, pauses, stands again, until it is stopped. */
@@ -178,7 +178,7 @@ export class Candidacy implements Election, AsyncIterable<Term> {
     let thrown: { readonly error: unknown } | null = null
     try {
       // A listener of that event may have ended it.
-      if (tenure.leads) await inside.run({ tenure, outer: inside.getStore() }, this.#body, tenure)
+      if (tenure.leads) await inside.run({ tenure, outer: running() }, this.#body, tenure)
     } catch (error) {
       thrown = { error }
     }
@@ -204,7 +204,7 @@ export class Candidacy implements Election, AsyncIterable<Term> {
 
   /** The body waits for nothing that waits for it. */
   #isInside(): boolean {
-    let at = inside.getStore()
+    let at = running()
     while (at && at.tenure !== this.#tenure) at = at.outer
     return at !== undefined
   }
@@ -215,4 +215,8 @@ export class Candidacy implements Election, AsyncIterable<Term> {
       cause,
     })
   }
+}
+
+function running(): Inside | undefined {
+  return innermost(inside.getStore(), ({ tenure }) => tenure.over)
 }
