@@ -28,6 +28,8 @@ export interface Longest {
   readonly held: readonly { key: string; token: bigint; heldMs: number; context: string | null }[]
   /** Of each key, the one that has waited longest. */
   readonly waiting: readonly { key: string; waitedMs: number }[]
+  /** How many leases there are whose last renewal has failed, of whatever key. */
+  readonly unrenewed: number
 }
 
 /**
@@ -95,7 +97,9 @@ export class WaitingRoom {
   longest(limits: Limits, max: number, isMeant: (key: string) => boolean): Longest {
     const held: Longest['held'][number][] = []
     const waiting: Longest['waiting'][number][] = []
+    let unrenewed = 0
     for (const { key, hold, head } of this.#lines.values()) {
+      if (hold && hold.failures > 0) unrenewed += 1
       if (isMeant(key)) continue
       const heldMs = hold?.lease?.heldMs ?? -1
       if (hold?.lease && heldMs >= limits.heldMs)
@@ -104,7 +108,7 @@ export class WaitingRoom {
     }
     held.sort((a, b) => b.heldMs - a.heldMs)
     waiting.sort((a, b) => b.waitedMs - a.waitedMs)
-    return { held: held.slice(0, max), waiting: waiting.slice(0, max) }
+    return { held: held.slice(0, max), waiting: waiting.slice(0, max), unrenewed }
   }
 
   /** Bounded: by the limit of a store call, and by the lease of a body that does not stop. */

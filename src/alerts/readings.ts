@@ -7,8 +7,6 @@ interface Counts {
   readonly ended: number
   readonly failed: number
   readonly conflicts: number
-  readonly renewals: number
-  readonly renewalFailures: number
   readonly lost: number
   readonly calls: number
   readonly answered: number
@@ -20,10 +18,8 @@ export class Readings {
   readonly #rows: { readonly at: number; readonly counts: Counts }[]
   /** Calls of the store have failed, and none has succeeded, since then. */
   failingSince: number | null = null
-  /** Renewals have failed since then, and there was no look that saw only such as went well. */
+  /** There have been leases whose last renewal had failed since then. */
   unrenewedSince: number | null = null
-  /** A look saw both. The one that failed may be the one that went well right after it: the next to fail decides. */
-  #suspectSince: number | null = null
   /** Calls have waited for a connection of the pool since then. */
   crowdedSince: number | null = null
   /** No call of the store has ended since the look before. */
@@ -39,7 +35,8 @@ export class Readings {
     return this.#stats
   }
 
-  take(stats: LockStats, now: number): void {
+  /** `unrenewed`: how many leases there are whose last renewal has failed. */
+  take(stats: LockStats, unrenewed: number, now: number): void {
     const { counts: before } = this.#rows.at(-1)!
     const counts = countsOf(stats)
     this.#stats = stats
@@ -48,19 +45,8 @@ export class Readings {
     this.isIdle = counts.calls === before.calls
     if (counts.answered > before.answered) this.failingSince = null
     else if (!this.isIdle) this.failingSince ??= now
-    this.#renewals(counts, before, now)
-    if (stats.held === 0) this.unrenewedSince = this.#suspectSince = null
+    this.unrenewedSince = unrenewed > 0 ? (this.unrenewedSince ?? now) : null
     this.crowdedSince = (stats.pool?.waiting ?? 0) > 0 ? (this.crowdedSince ?? now) : null
-  }
-
-  /** If there were none at all it says nothing: a lease that is long tries again after a pause that is long, too. */
-  #renewals(counts: Counts, before: Counts, now: number): void {
-    const hasFailed = counts.renewalFailures > before.renewalFailures
-    const wentWell = counts.renewals > before.renewals
-    if (!hasFailed && wentWell) this.unrenewedSince = this.#suspectSince = null
-    else if (hasFailed && (!wentWell || this.#suspectSince !== null))
-      this.unrenewedSince ??= this.#suspectSince ?? now
-    else if (hasFailed) this.#suspectSince = now
   }
 
   withinMinute(name: keyof Counts): number {
@@ -69,7 +55,7 @@ export class Readings {
 }
 
 function countsOf(stats: LockStats): Counts {
-  const { granted, timedOut, aborted, failed, renewals, renewalFailures, lost, storeCalls } = stats
+  const { granted, timedOut, aborted, failed, lost, storeCalls } = stats
   return {
     ended: granted + timedOut + aborted + failed,
     failed: timedOut + failed,
@@ -77,8 +63,6 @@ function countsOf(stats: LockStats): Counts {
       (sum, { waiter, holder, count }) => sum + (waiter === holder ? 0 : count),
       0,
     ),
-    renewals,
-    renewalFailures,
     lost,
     calls: storeCalls,
     answered: storeCalls - stats.storeFailures,

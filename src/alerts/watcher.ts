@@ -88,14 +88,15 @@ export class Watcher {
   #look(): void {
     this.#begin()
     const [now, limits] = [this.#env.now(), this.#limits]
-    this.#readings.take(this.#locks.stats(), now)
     const { heldTooLong, waitedTooLong } = limits
     const beyond = { heldMs: heldTooLong ?? Infinity, waitedMs: waitedTooLong ?? Infinity }
+    const longest = this.#locks.longest(beyond, MOST_INCIDENTS)
+    this.#readings.take(this.#locks.stats(), longest.unrenewed, now)
     const look = {
       now,
       store: this.#locks.identity.store,
       readings: this.#readings,
-      longest: this.#locks.longest(beyond, MOST_INCIDENTS),
+      longest,
       deviationMs: this.#tokens.deviationMs,
     }
     this.#incidents.see(findings(look, limits))

@@ -36,8 +36,10 @@ export class Conflicts {
   /** The most frequent first. */
   snapshot(): Conflict[] {
     const waiter = this.#waiter
-    const all = Array.from(this.#byHolder, ([holder, count]) => ({ waiter, holder, count }))
-    if (this.#withItself > 0) all.push({ waiter, holder: waiter, count: this.#withItself })
+    const counts = new Map(this.#byHolder)
+    // A service may have the name of the rest.
+    if (this.#withItself > 0) counts.set(waiter, (counts.get(waiter) ?? 0) + this.#withItself)
+    const all = Array.from(counts, ([holder, count]) => ({ waiter, holder, count }))
     return all.sort((a, b) => b.count - a.count)
   }
 }

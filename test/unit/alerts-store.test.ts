@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLocks } from '../../src/locks.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
+import { Incidents } from '../../src/alerts/incidents.ts'
 import { watchLocks } from '../../src/alerts/index.ts'
 import { ALL_OFF, watched } from './support/alerts.ts'
 import { VirtualTime } from './support/virtual-time.ts'
@@ -141,6 +142,20 @@ describe('tokens that jump', () => {
     set(-3_600_000)
     await run(120, 'k')
     expect(heard()).toEqual(['token-jump on behind'])
+  })
+
+  it('are one incident while some keys go on from where they were and others follow the clock', async () => {
+    const [time, states] = [new VirtualTime(), [] as string[]]
+    const incidents = new Incidents(time, ({ state }) => states.push(state))
+    const finding = { kind: 'token-jump', key: null, value: 1, limit: 1, message: 'behind' } as const
+    for (let look = 0; look < 20; look += 1) {
+      incidents.see(look % 3 === 0 ? [finding] : [])
+      await time.advance(5000)
+    }
+    expect(states).toEqual(['on'])
+    await time.advance(30_000)
+    incidents.see([])
+    expect(states).toEqual(['on', 'over'])
   })
 
   it('are told when the clock stands still, and over when it has run for a minute', async () => {

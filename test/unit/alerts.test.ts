@@ -182,6 +182,24 @@ describe('renewals failing, and lost', () => {
     }
   })
 
+  it('are over when no lease is left whose renewal failed, though none is renewed any more', async () => {
+    const { time, locks, store, heard } = watched({ renewalsFailing: '15s' })
+    const slow = await locks.acquire('slow', { lease: '1m' })
+    store.mood.renew = 'fail'
+    await time.advance(45_000)
+    expect(heard()).toEqual(['renewals-failing on'])
+    store.mood.renew = 'work'
+    await slow.release()
+    // Something is held at every look, and never for long enough to be renewed.
+    for (let i = 0; i < 50; i += 1) {
+      const quick = await locks.acquire(`quick ${i}`, { lease: '1m' })
+      await time.advance(1000)
+      void quick.release()
+    }
+    expect(heard()).toEqual(['renewals-failing on', 'renewals-failing over'])
+    await locks.close()
+  })
+
   it('are told of some that keep failing while others go well', async () => {
     const { time, locks, store, heard } = watched({ renewalsFailing: '15s' })
     await locks.acquire('k', { lease: '1m' })

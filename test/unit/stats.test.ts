@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLocks, type LockStats } from '../../src/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
+import { Conflicts } from '../../src/monitor/conflicts.ts'
 import { gate, track, world } from './support/world.ts'
 
 const matrix = ({ conflicts }: LockStats): unknown[] =>
@@ -63,6 +64,15 @@ describe('stats: requests', () => {
 })
 
 describe('stats: conflicts', () => {
+  it('have one row for each holder, whatever a service is called', () => {
+    const conflicts = new Conflicts('other')
+    for (let i = 0; i < 70; i += 1) conflicts.add(`service ${i}`, 1)
+    conflicts.add(null, 3)
+    const rows = conflicts.snapshot()
+    expect(new Set(rows.map(({ holder }) => holder)).size).toBe(rows.length)
+    expect(rows[0]).toEqual({ waiter: 'other', holder: 'other', count: 9 })
+  })
+
   it('count a request once, with the service of the first holder it met', async () => {
     const { time, locks, other } = world({ wait: '10s' })
     const billing = other({ service: 'billing' })
@@ -246,12 +256,17 @@ describe('stats: the longest', () => {
         { key: 'b', token: b.token, heldMs: 500, context: null },
       ],
       waiting: [],
+      unrenewed: 0,
     })
     expect(locks.longest({ heldMs: 0, waitedMs: 0 }, 1)).toMatchObject({
       held: [{ key: 'a' }],
       waiting: [{ key: 'a', waitedMs: 500 }],
     })
     await locks.close()
-    expect(locks.longest({ heldMs: 0, waitedMs: 0 }, 10)).toEqual({ held: [], waiting: [] })
+    expect(locks.longest({ heldMs: 0, waitedMs: 0 }, 10)).toEqual({
+      held: [],
+      waiting: [],
+      unrenewed: 0,
+    })
   })
 })
