@@ -73,8 +73,24 @@ export class Changes {
       after.set(key, seen)
       taken.push(seen.lock)
     }
+    this.#remember(before, now, freed, taken)
     this.#tell({ taken, changed, freed, renewed })
     return after
+  }
+
+  /** Nobody may have looked for hours: a turn is over with its lease, and before the next one begins. */
+  #remember(
+    before: ReadonlyMap<string, Seen>,
+    now: number,
+    freed: readonly LockJson[],
+    taken: readonly LockJson[],
+  ): void {
+    const endOf = (key: string): number => Date.now() + Math.min(0, (before.get(key)?.until ?? now) - now)
+    for (const { key } of freed) this.#history.ended(key, 'gone', endOf(key))
+    for (const lock of taken) {
+      this.#history.ended(lock.key, 'gone', Math.min(endOf(lock.key), lock.since))
+      this.#history.began(lock)
+    }
   }
 
   #tell(changes: {
@@ -84,8 +100,6 @@ export class Changes {
     readonly renewed: readonly (readonly [string, number])[]
   }): void {
     const { taken, changed, freed, renewed } = changes
-    for (const { key } of [...freed, ...taken]) this.#history.ended(key, 'gone')
-    for (const lock of taken) this.#history.began(lock)
     // Before the first look nobody knew of anything that could have changed.
     const isFirst = this.#isFirst
     this.#isFirst = false

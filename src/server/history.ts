@@ -34,10 +34,11 @@ export class History {
     if (this.#count > MOST_TURNS) this.#forget()
   }
 
-  ended(key: string, end: 'gone' | 'forced'): void {
+  /** `at` the latest, as far as is known. */
+  ended(key: string, end: 'gone' | 'forced', at: number = Date.now()): void {
     const [last, ...before] = this.#turns.get(key) ?? []
     if (last?.end !== 'held') return
-    this.#turns.set(key, [{ ...last, heldMs: heldMs(last.since), end }, ...before])
+    this.#turns.set(key, [{ ...last, heldMs: heldMs(last.since, at), end }, ...before])
   }
 
   /** Some at a time: a Map is slow to find its first entry once many before it are gone. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { Changes, type Seen } from '../../src/server/changes.ts'
 import { Feed } from '../../src/server/feed.ts'
 import { History } from '../../src/server/history.ts'
@@ -128,6 +128,34 @@ describe('the history of a key', () => {
       { service: 'two', end: 'forced' },
       { service: 'one', end: 'gone', context: 'one', grant: Number(first.token / 1024n) },
     ])
+  })
+
+  it('has no two holders at a time, and none past its lease, though nobody looked for an hour', () => {
+    const [history, wall, now] = [new History(), Date.now(), 5000]
+    const changes = new Changes(new Feed(new VirtualTime(), 'run'), history)
+    const seen = (grant: number, since: number, until: number): Seen => {
+      return { lock: { ...LOCK, key: `k${grant}`, grant, since }, until }
+    }
+    const both = (a: Seen, b: Seen): Map<string, Seen> =>
+      new Map([
+        ['a', named(a, 'a')],
+        ['b', named(b, 'b')],
+      ])
+    const named = (each: Seen, key: string): Seen => ({ ...each, lock: { ...each.lock, key } })
+    const before = changes.between(
+      new Map(),
+      both(seen(1, wall - 1000, now + 9000), seen(2, wall - 1000, now + 9000)),
+      {
+        isAll: true,
+        now,
+      },
+    )
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(wall + 3_600_000)
+    const after = new Map([['a', named(seen(3, wall + 4000, now + 3_610_000), 'a')]])
+    changes.between(before, after, { isAll: true, now: now + 3_600_000 })
+    clock.mockRestore()
+    expect(history.of('a')).toMatchObject([{ end: 'held' }, { end: 'gone', heldMs: 5000 }])
+    expect(history.of('b')).toMatchObject([{ end: 'gone', heldMs: 10_000 }])
   })
 
   it('is bounded over all keys: those that changed last are kept', () => {
