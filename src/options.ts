@@ -216,7 +216,11 @@ export function checkListOptions(options: ListOptions): ListQuery {
   checkNames('list', options, ['prefix', 'after', 'limit'])
   const { prefix, after, limit = 100 } = options
   for (const [name, value] of Object.entries({ prefix, after })) {
-    if (value !== undefined && typeof value !== 'string') throw invalid(`list: ${name} must be a string`)
+    if (value === undefined) continue
+    if (typeof value !== 'string') throw invalid(`list: ${name} must be a string`)
+    // No key has any, and some servers cannot read it.
+    if (!value.isWellFormed() || value.includes('\0'))
+      throw invalid(`list: ${name} must not have a NUL or half a surrogate pair in it`)
   }
   if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
     throw invalid('list: limit must be from 1 to 1000')

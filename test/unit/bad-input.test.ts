@@ -186,7 +186,15 @@ describe('bad options are INVALID_OPTION at the call', () => {
 
   it('list, forceRelease, configure, on and tokenFor check what they get', async () => {
     const { locks } = world()
-    for (const options of [{ limit: 0 }, { limit: 1001 }, { limit: 1.5 }, { prefix: 5 }, { cursor: 'x' }]) {
+    for (const options of [
+      { limit: 0 },
+      { limit: 1001 },
+      { limit: 1.5 },
+      { prefix: 5 },
+      { prefix: 'a\0' },
+      { after: '\ud800' },
+      { cursor: 'x' },
+    ]) {
       await expect(locks.list(options as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
     }
     await expect(locks.forceRelease('k', { grant: 0 })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
