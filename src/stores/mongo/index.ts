@@ -40,7 +40,6 @@ export function mongoStore(
   options: MongoStoreOptions = {},
 ): Store {
   if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
-  if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
   for (const name of Object.keys(options)) {
     if (!OPTIONS.includes(name)) throw invalid(`unknown option '${name}'; known are ${OPTIONS.join(', ')}`)
   }

@@ -55,7 +55,6 @@ export type RedisLike =
  */
 export function redisStore(clientOrUrl: string | RedisLike, options: RedisStoreOptions = {}): Store {
   if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
-  if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
   for (const name of Object.keys(options)) {
     if (!OPTIONS.includes(name)) throw invalid(`unknown option '${name}'; known are ${OPTIONS.join(', ')}`)
   }
