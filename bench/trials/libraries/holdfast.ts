@@ -1,4 +1,3 @@
-import { MongoClient } from 'mongodb'
 import type { Lease, Locks } from '../../../src/index.ts'
 import { holdfast, importMongo, importPostgres, importRedis } from '../../built.ts'
 import { type Access, type Held, type Library, onAbort, type Terms } from '../library.ts'
@@ -16,6 +15,7 @@ export async function onPostgres({ url }: Access): Promise<Library> {
 }
 
 export async function onMongo({ url }: Access): Promise<Library> {
+  const { MongoClient } = await import('mongodb')
   const { mongoStore } = await importMongo()
   const client = new MongoClient(url)
   return library(holdfast.createLocks(mongoStore(client), { logger: null }), () => client.close())
@@ -54,7 +54,8 @@ function options({ leaseMs, waitMs, signal }: Terms): { lease: number; wait?: nu
 }
 
 function held(lease: Lease): Held {
-  return { onLoss: onAbort(lease.signal), says: () => lease.held, token: lease.token }
+  // A signal is made when it is asked for.
+  return { onLoss: (told) => onAbort(lease.signal)(told), says: () => lease.held, token: lease.token }
 }
 
 function taken(lease: Lease): Held & { release(): Promise<boolean> } {
