@@ -61,7 +61,8 @@ export function lowerBusyTimeout(db: SqliteDatabase): () => void {
   const timeout = Number((prepare(db, 'pragma busy_timeout').get() as { timeout: number }).timeout)
   if (timeout === BUSY_MS) return () => undefined
   db.exec(`pragma busy_timeout = ${BUSY_MS}`)
-  return () => void db.exec(`pragma busy_timeout = ${timeout}`)
+  // A listener that heard of a loss meanwhile may have closed it.
+  return () => void (isClosed(db) || db.exec(`pragma busy_timeout = ${timeout}`))
 }
 
 /** Runs a step that waits for nobody. */

@@ -10,7 +10,7 @@ export function isOfStore(message: string): boolean {
 /** What may be said over the network: the words of a driver behind it name hosts, users and files. The log has them. */
 export function publicMessage(message: string): string {
   const [own = '', attempt] = message.split(LAST_ATTEMPT, 2)
-  if (attempt !== undefined) return `${own}${LAST_ATTEMPT}${publicMessage(attempt)}`
+  if (attempt !== undefined) return `${publicMessage(own)}${LAST_ATTEMPT}${publicMessage(attempt)}`
   const [all, name, what = ''] = OF_STORE.exec(message) ?? []
   if (all === undefined) return message
   if (name !== undefined)

@@ -88,20 +88,26 @@ class PgSession implements Session {
     const { client, limitMs } = loan
     const session = new PgSession(loan, terms)
     if (isInTransaction(client)) throw session.#refuse(loan)
-    const limit = { ms: limitMs, what: 'the client is not connected, or the server did not answer BEGIN' }
+    const { env } = terms.lease
+    const end = env.now() + limitMs
+    const what = 'the client is not connected, or the server did not answer BEGIN'
     const send = (text: string): Promise<unknown> =>
-      within(terms.lease.env, limit, client.query({ text, rowMode: 'array' }))
+      within(env, { ms: end - env.now(), what }, client.query({ text, rowMode: 'array' }))
+    let begun = false
     // All in one message, so in one round trip. The transaction has the time of this message, unless it is older.
     const text = `begin ${levelOf(terms)}; select ${AGE}, ${limitsOf(terms)}`
     try {
       // An older `pg` does not tell. With a level, BEGIN fails inside of a transaction, and makes that fail.
       const known = terms.isolation === null || transactionStatus(client) !== undefined
       if (!known && !isNew([await send(`select ${AGE}`)])) throw session.#refuse(loan)
+      begun = true
       if (isNew(await send(text))) return session
     } catch (error) {
       if (session.#left) throw error
       if (isInside(error)) throw session.#refuse(loan)
       if (error instanceof TimedOut) session.#leave(true)
+      // Nothing was begun yet: a transaction that is open is the user's own.
+      else if (!begun && !loan.pooled) session.#leave(false)
       else await session.rollback()
       throw cannotBegin(terms.key, error)
     }

@@ -31,6 +31,11 @@ it.each<[LockErrorCode, string, string]>([
     'no renewal was confirmed; the last attempt failed: the redis store failed',
   ],
   [
+    'STORE_UNAVAILABLE',
+    'the mysql store cannot use 10.0.0.5: no "a; the last attempt failed: b"',
+    'the mysql store cannot be used; the last attempt failed: b"',
+  ],
+  [
     'INVALID_OPTION',
     'sqliteStore: the table t in /home/root/locks.db is not one of holdfast',
     'the store cannot be used as it is configured',

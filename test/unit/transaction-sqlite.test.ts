@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { SqliteDatabase } from '../../src/databases/sqlite.ts'
+import { atOnce, type SqliteDatabase } from '../../src/databases/sqlite.ts'
 import { fence } from '../../src/fence/index.ts'
 import { databaseAt, freshPath } from '../support/sqlite-stage.ts'
 import { gate, track, world, type World } from './support/world.ts'
@@ -62,6 +62,16 @@ describe('a transaction in SQLite', () => {
     expect(performance.now() - start).toBeLessThan(2000)
     expect([call.error, guard.value, rows()]).toEqual([undefined, false, [1]])
     expect(db.prepare('pragma busy_timeout').get()).toMatchObject({ timeout: 5000 })
+  })
+
+  it('fails with what went wrong, also if its database was closed meanwhile', () => {
+    const { db } = stage()
+    db.exec('pragma busy_timeout = 5000')
+    const close = (): never => {
+      db.close()
+      throw new Error('own')
+    }
+    expect(() => atOnce(db, close)).toThrow('own')
   })
 
   it('is refused if the resource has seen a higher token; the function is not called', async () => {
