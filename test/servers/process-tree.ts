@@ -8,9 +8,9 @@ interface Entry {
   readonly state: string
 }
 
-/** The process and all below it, parents first. */
+/** The process and all below it that live, parents first. */
 export function processTree(root: number): number[] {
-  const all = processTable()
+  const all = living()
   const tree = [root]
   for (const pid of tree) {
     for (const entry of all) if (entry.parent === pid) tree.push(entry.pid)
@@ -20,7 +20,12 @@ export function processTree(root: number): number[] {
 
 /** Those of the processes that are still there, with their state. */
 export function survivors(pids: readonly number[]): Entry[] {
-  return processTable().filter(({ pid, state }) => pids.includes(pid) && !state.startsWith('Z'))
+  return living().filter(({ pid }) => pids.includes(pid))
+}
+
+/** Without the dead ones that a parent has not collected; one that is paused collects none. */
+function living(): Entry[] {
+  return processTable().filter(({ state }) => !state.startsWith('Z'))
 }
 
 function processTable(): Entry[] {
