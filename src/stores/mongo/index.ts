@@ -1,5 +1,6 @@
 import { isMongoClient, isMongoDb, type MongoClient, type MongoDb } from '../../databases/mongo.ts'
 import { checkDuration, type Duration } from '../../duration.ts'
+import { checkStoreOptions } from '../../databases/options.ts'
 import { LockError } from '../../errors.ts'
 import type { Store } from '../../store.ts'
 import { Database, type Source } from './database.ts'
@@ -39,10 +40,7 @@ export function mongoStore(
   dbOrClientOrUrl: string | MongoDb | MongoClient,
   options: MongoStoreOptions = {},
 ): Store {
-  if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
-  for (const name of Object.keys(options)) {
-    if (!OPTIONS.includes(name)) throw invalid(`unknown option '${name}'; known are ${OPTIONS.join(', ')}`)
-  }
+  checkStoreOptions('mongoStore', options, OPTIONS)
   const { database, collection = 'holdfast_locks', keep = '1h' } = options
   if (database !== undefined && !isDatabaseName(database)) {
     throw invalid('database: give a name of 1 to 63 bytes without white space and any of /\\."$*<>:|?')

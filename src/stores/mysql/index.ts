@@ -1,5 +1,6 @@
 import { isMysqlClient, isMysqlPool, type MysqlClient, promised } from '../../databases/mysql.ts'
 import { checkDuration, type Duration } from '../../duration.ts'
+import { checkStoreOptions } from '../../databases/options.ts'
 import { LockError } from '../../errors.ts'
 import type { Store } from '../../store.ts'
 import type { Database } from './database.ts'
@@ -38,10 +39,7 @@ const OPTIONS = ['database', 'table', 'keep', 'create']
  * with callbacks, or of `mariadb`, which stay yours to close, or a URL, for which it opens a small pool of its own.
  */
 export function mysqlStore(poolOrUrl: string | MysqlClient, options: MysqlStoreOptions = {}): Store {
-  if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
-  for (const name of Object.keys(options)) {
-    if (!OPTIONS.includes(name)) throw invalid(`unknown option '${name}'; known are ${OPTIONS.join(', ')}`)
-  }
+  checkStoreOptions('mysqlStore', options, OPTIONS)
   const { create = true, keep = '1h' } = options
   if (typeof create !== 'boolean') throw invalid('create: give true or false')
   return new MysqlStore({

@@ -1,6 +1,7 @@
 import { type PgClient, type PgPool, isPgClient, isPgPool } from '../../databases/pg.ts'
 import { isPostgresJs, type PostgresJs } from '../../databases/postgres-js.ts'
 import { checkDuration, type Duration } from '../../duration.ts'
+import { checkStoreOptions } from '../../databases/options.ts'
 import { LockError } from '../../errors.ts'
 import type { Store } from '../../store.ts'
 import type { Database } from './database.ts'
@@ -42,10 +43,7 @@ export function postgresStore(
   poolOrUrl: string | PgPool | PgClient | PostgresJs,
   options: PostgresStoreOptions = {},
 ): Store {
-  if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
-  for (const name of Object.keys(options)) {
-    if (!OPTIONS.includes(name)) throw invalid(`unknown option '${name}'; known are ${OPTIONS.join(', ')}`)
-  }
+  checkStoreOptions('postgresStore', options, OPTIONS)
   const { create = true, keep = '1h', listen = true } = options
   if (typeof create !== 'boolean') throw invalid('create: give true or false')
   const database = databaseOf(poolOrUrl)

@@ -9,6 +9,7 @@ import {
   type NodeRedisPool,
   type NodeRedisSentinel,
 } from '../../databases/node-redis.ts'
+import { checkStoreOptions } from '../../databases/options.ts'
 import { LockError } from '../../errors.ts'
 import type { Store } from '../../store.ts'
 import type { RedisClient } from './client.ts'
@@ -54,10 +55,7 @@ export type RedisLike =
  * connected one of node-redis, which stay yours to close, or a URL, for which it opens one of its own.
  */
 export function redisStore(clientOrUrl: string | RedisLike, options: RedisStoreOptions = {}): Store {
-  if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
-  for (const name of Object.keys(options)) {
-    if (!OPTIONS.includes(name)) throw invalid(`unknown option '${name}'; known are ${OPTIONS.join(', ')}`)
-  }
+  checkStoreOptions('redisStore', options, OPTIONS)
   const { prefix = 'holdfast', replicas = 0, push = true } = options
   if (typeof prefix !== 'string' || !PREFIX.test(prefix) || !prefix.isWellFormed()) {
     throw invalid('prefix: give 1 to 100 characters without braces, white space or control characters')

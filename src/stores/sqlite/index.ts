@@ -1,3 +1,4 @@
+import { checkStoreOptions } from '../../databases/options.ts'
 import { LockError } from '../../errors.ts'
 import type { Store } from '../../store.ts'
 import { isSqliteDatabase, type SqliteDatabase } from '../../databases/sqlite.ts'
@@ -31,10 +32,7 @@ export interface SqliteStoreOptions {
  * would end the file locks of the other.
  */
 export function sqliteStore(pathOrDb: string | SqliteDatabase, options: SqliteStoreOptions = {}): Store {
-  if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
-  for (const name of Object.keys(options)) {
-    if (name !== 'table' && name !== 'now') throw invalid(`unknown option '${name}'; known are table, now`)
-  }
+  checkStoreOptions('sqliteStore', options, ['table', 'now'])
   const { now = Date.now } = options
   if (typeof now !== 'function') throw invalid('now: give a function that returns milliseconds since 1970')
   const sql = sqlFor(checkTable(options.table ?? DEFAULT_TABLE))
