@@ -21,6 +21,11 @@ export interface Environment {
 /** Beyond this, `setTimeout` fires at once. */
 export const LONGEST_TIMER_MS: number = 2 ** 31 - 1
 
+/** Keeps the process alive until it is cleared: all else that will happen may be in the background. */
+export function keepAwake(env: Environment): Timer {
+  return env.setTimer(LONGEST_TIMER_MS, nothing, false)
+}
+
 /** Opaque: whatever the environment's `setTimer` returned. */
 export type Timer = unknown
 

@@ -1,6 +1,6 @@
 import { onAbort } from './abort.ts'
 import type { Contention } from './contention.ts'
-import { type Environment, LONGEST_TIMER_MS, type Timer } from './environment.ts'
+import { type Environment, keepAwake, type Timer } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { Linked } from './fifo.ts'
 import type { KeyLease } from './key-lease.ts'
@@ -39,8 +39,7 @@ export class Waiter implements Linked<Waiter> {
     })
     const { oneTry, waitMs, signal } = request
     if (waitMs === Infinity) {
-      // It only keeps the process alive: all else that will happen may be in the background.
-      if (!oneTry) this.#timer = env.setTimer(LONGEST_TIMER_MS, nothing, false)
+      if (!oneTry) this.#timer = keepAwake(env)
     } else if (waitMs > 0 || !oneTry) {
       // One try without any wait ends with its answer, not with a timer.
       this.#timer = env.setTimer(waitMs, () => queue.gaveUp(this, 'timeout'), false)
@@ -86,5 +85,3 @@ export function aborted(key: string, signal: AbortSignal | null): LockError {
     cause: signal?.reason,
   })
 }
-
-function nothing(): void {}

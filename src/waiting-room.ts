@@ -1,6 +1,6 @@
 import { Bid } from './bid.ts'
 import type { Contention } from './contention.ts'
-import { LONGEST_TIMER_MS } from './environment.ts'
+import { keepAwake } from './environment.ts'
 import type { LockError } from './errors.ts'
 import type { Hold, Leaving } from './hold.ts'
 import { KeyMap } from './key-map.ts'
@@ -136,7 +136,7 @@ export class WaitingRoom {
   /** Keeps the process alive: what comes after `close` must not be lost because nothing else is going on. */
   async #empty(): Promise<void> {
     const { env } = this.#keeping
-    const awake = env.setTimer(LONGEST_TIMER_MS, () => {}, false)
+    const awake = keepAwake(env)
     await new Promise<void>((resolve) => (this.#emptied = resolve))
     env.clearTimer(awake)
   }

@@ -1,5 +1,5 @@
 import { onAbort } from '../abort.ts'
-import { type Environment, LONGEST_TIMER_MS, type Timer } from '../environment.ts'
+import { type Environment, keepAwake, type Timer } from '../environment.ts'
 import { LockError } from '../errors.ts'
 import type { Lease } from '../lease.ts'
 import type { Journal } from '../monitor/journal.ts'
@@ -35,7 +35,7 @@ export class Tenure implements Term {
     this.number = grantOf(lease)
     this.#since = env.now()
     this.#leaseMs = lease.remainingMs
-    this.#awake = env.setTimer(LONGEST_TIMER_MS, () => {}, false)
+    this.#awake = keepAwake(env)
     const { signal } = lease
     this.#unheed = onAbort(signal, () => this.#leaseEnded(signal.reason as LockError))
   }
