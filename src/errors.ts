@@ -41,6 +41,7 @@ export class LockError extends Error {
 export function show(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object'
+  if (typeof value === 'bigint') return `${value}n`
   return typeof value === 'function' ? 'a function' : String(value)
 }
 

@@ -17,8 +17,16 @@ export function checkNames(where: string, options: unknown, allowed: readonly st
   for (const name of Object.keys(options)) {
     if (allowed.includes(name)) continue
     const hint = where === 'tryAcquire' && name === 'wait' ? '; tryAcquire never waits, use acquire' : ''
-    throw invalid(`${where}: unknown option '${name}'${hint}; known are ${allowed.join(', ')}`)
+    throw invalid(
+      `${where}: unknown option '${name}'${hint}; known ${allowed.length === 1 ? 'is' : 'are'} ${allowed.join(', ')}`,
+    )
   }
+}
+
+export function checkFlag(name: string, value: unknown, otherwise: boolean): boolean {
+  if (value === undefined) return otherwise
+  if (typeof value !== 'boolean') throw invalid(`${name}: give true or false`)
+  return value
 }
 
 /** Most often it is a promise of one, or a store. */

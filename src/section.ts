@@ -43,8 +43,3 @@ export function currentLease(): Lease | null {
 function running(): Section | undefined {
   return innermost(sections.getStore(), ({ lease }) => lease.ended)
 }
-
-/** Foreign code may return a promise although nobody asked for one, and it may reject. */
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
-}

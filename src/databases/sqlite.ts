@@ -1,4 +1,5 @@
 import { has } from './methods.ts'
+import { resultName } from './sqlite-errors.ts'
 
 /** A value that holdfast binds or reads. */
 export type SqlValue = string | number | null
@@ -42,11 +43,20 @@ export function isClosed(db: SqliteDatabase): boolean {
   return open === false || isOpen === false
 }
 
-/** Whether a transaction is open; some drivers do not tell, and then it is false. */
-export function isInTransaction(db: SqliteDatabase): boolean {
+/** Whether a transaction is open; undefined where the driver does not tell, as earlier versions of `node:sqlite`. */
+export function isInTransaction(db: SqliteDatabase): boolean | undefined {
   if (isClosed(db)) return false
   const { inTransaction, isTransaction } = db as { inTransaction?: boolean; isTransaction?: boolean }
-  return inTransaction ?? isTransaction ?? false
+  return inTransaction ?? isTransaction
+}
+
+/**
+ * Takes the lock that every change needs, by a statement that changes nothing. Not prepared: a statement of libsql
+ * (0.5.29) that fails with BUSY is not reset, keeps its view of the data open past the rollback, and no write ever
+ * succeeds after that.
+ */
+export function lockForWriting(db: SqliteDatabase, changingNothing: string): void {
+  db.exec(changingNothing)
 }
 
 /**
@@ -75,11 +85,8 @@ export function atOnce<T>(db: SqliteDatabase, step: () => T): T {
   }
 }
 
-/** Whether another connection is in the way for a moment, in the words of any of the drivers. */
+/** Whether another connection is in the way for a moment. */
 export function isSqliteBusy(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const { errcode, rawCode, code } = error as { errcode?: unknown; rawCode?: unknown; code?: unknown }
-  const number = errcode ?? rawCode
-  if (typeof number === 'number') return (number & 0xff) === 5 || (number & 0xff) === 6
-  return typeof code === 'string' && /^SQLITE_(BUSY|LOCKED)/.test(code)
+  const name = resultName(error)
+  return name === 'BUSY' || name === 'LOCKED'
 }

@@ -1,9 +1,10 @@
 import { has } from '../databases/methods.ts'
 import type { MongoDocument } from '../databases/mongo.ts'
 import { codeOf } from '../databases/mongo-transaction.ts'
+import { checkFlag, checkNames } from '../option-check.ts'
 import type { CheckOptions, Token } from './fence.ts'
 import { EXACTLY, storedToken } from './mongo-token.ts'
-import { checkFlag, checkOptionNames, type Claim, claimOf, invalid, judge } from './verdict.ts'
+import { type Claim, claimOf, invalid, judge } from './verdict.ts'
 
 /** The part of a `Collection` of the `mongodb` driver, 6 or 7, that a guard needs. */
 export interface FencedCollection {
@@ -53,12 +54,12 @@ export function documentFence<C extends FencedCollection>(
   options: DocumentFenceOptions = {},
 ): DocumentFence<C> {
   if (!has(collection, 'updateOne', 'findOne')) throw invalid('give a collection of the mongodb driver')
-  checkOptionNames('documentFence', options, ['field', 'strict'])
+  checkNames('documentFence', options, ['field', 'strict'])
   const { field = 'fence' } = options
   // Dots would make it a path, and a dollar an operator.
   if (typeof field !== 'string' || !/^[^.$\0][^.\0]*$/.test(field))
     throw invalid('field: give the name of a field')
-  const strict = checkFlag('strict', options.strict, false)
+  const strict = checkFlag('fence: strict', options.strict, false)
   const guard = new DocumentGuard(collection as unknown as Untyped, field)
   return {
     update(filter, update, token, options = {}) {
@@ -91,7 +92,7 @@ class DocumentGuard {
     strictly: boolean,
   ): Promise<UpdateCount> {
     const claim = claimOf(this.#collection.collectionName, token, options, strictly)
-    const upsert = checkFlag('upsert', wished, false)
+    const upsert = checkFlag('fence: upsert', wished, false)
     const change = this.#withToken(update, claim.token)
     let duplicate: Error | null = null
     for (let tries = 0; tries < TRIES; tries += 1) {

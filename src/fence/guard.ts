@@ -4,6 +4,7 @@ import { isMysqlClient, type MysqlClient } from '../databases/mysql.ts'
 import { isPgClient, isPgPool, type PgClient, type PgPool } from '../databases/pg.ts'
 import { isPostgresJs, type PostgresJs } from '../databases/postgres-js.ts'
 import { isSqliteDatabase, type SqliteDatabase } from '../databases/sqlite.ts'
+import { checkFlag, checkNames } from '../option-check.ts'
 import type {
   Fence,
   FenceDatabase,
@@ -19,7 +20,7 @@ import { MysqlFence } from './mysql.ts'
 import { PostgresFence } from './postgres.ts'
 import { mysqlSql, postgresSql, sqliteSql } from './sql.ts'
 import { SqliteGuard } from './sqlite.ts'
-import { checkFlag, checkOptionNames, invalid } from './verdict.ts'
+import { invalid } from './verdict.ts'
 
 const OPTIONS = ['table', 'schema', 'strict', 'create', 'dialect']
 const MONGO_OPTIONS = ['collection', 'strict', 'create']
@@ -37,10 +38,10 @@ export function fence(db: FenceQuery, options: FenceOptions & { readonly dialect
 export function fence(db: FenceDatabase, options?: FenceOptions): Fence
 export function fence(db: FenceDatabase, options: FenceOptions & MongoFenceOptions = {}): Fence {
   const inMongo = isMongoDb(db) || isMongoClient(db)
-  checkOptionNames('fence', options, inMongo ? MONGO_OPTIONS : OPTIONS)
+  checkNames('fence', options, inMongo ? MONGO_OPTIONS : OPTIONS)
   const manner = {
-    strict: checkFlag('strict', options.strict, false),
-    create: checkFlag('create', options.create, true),
+    strict: checkFlag('fence: strict', options.strict, false),
+    create: checkFlag('fence: create', options.create, true),
   }
   if (inMongo) return new MongoGuard(isMongoDb(db) ? db : db.db(), checkCollection(options), manner)
   const { dialect } = options

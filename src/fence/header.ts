@@ -1,6 +1,7 @@
 import { describeError, LockError } from '../errors.ts'
+import { checkFlag, checkNames } from '../option-check.ts'
 import { type NodeResponse, type Problem, problem, responseOf, send } from './problem.ts'
-import { checkFlag, checkOptionNames, checkResource, HIGHEST_TOKEN, invalid, isRefusalOf } from './verdict.ts'
+import { checkResource, HIGHEST_TOKEN, invalid, isRefusalOf } from './verdict.ts'
 
 const HEADER = 'x-fencing-token'
 
@@ -72,8 +73,8 @@ export function fencingToken(request: object): bigint | null {
 }
 
 export function fenceHeader(options: FenceHeaderOptions = {}): FenceHeader {
-  checkOptionNames('fenceHeader', options, ['guard', 'required'])
-  const required = checkFlag('required', options.required, true)
+  checkNames('fenceHeader', options, ['guard', 'required'])
+  const required = checkFlag('fence: required', options.required, true)
   const { guard } = options
   if (guard !== undefined && typeof guard?.check !== 'function') {
     throw invalid('guard: give memoryFence(), or an object with check(resource, token)')

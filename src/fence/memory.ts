@@ -1,5 +1,6 @@
+import { checkFlag, checkNames } from '../option-check.ts'
 import type { CheckOptions, Token } from './fence.ts'
-import { checkFlag, checkOptionNames, checkResource, claimOf, judge } from './verdict.ts'
+import { checkResource, claimOf, judge } from './verdict.ts'
 
 /** A guard for what lives in this process. Nothing of it is asynchronous. */
 export interface MemoryFence {
@@ -20,8 +21,8 @@ export interface MemoryFence {
 }
 
 export function memoryFence(options: CheckOptions = {}): MemoryFence {
-  checkOptionNames('memoryFence', options, ['strict'])
-  const strict = checkFlag('strict', options.strict, false)
+  checkNames('memoryFence', options, ['strict'])
+  const strict = checkFlag('fence: strict', options.strict, false)
   const seen = new Map<string, bigint>()
   return {
     check(resource, token, options) {

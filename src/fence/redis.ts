@@ -1,7 +1,8 @@
 import { has } from '../databases/methods.ts'
 import { newCall, replyTo } from '../databases/redis-call.ts'
+import { checkFlag, checkNames } from '../option-check.ts'
 import type { CheckOptions, Token } from './fence.ts'
-import { checkFlag, checkOptionNames, checkResource, claimOf, invalid, judge } from './verdict.ts'
+import { checkResource, claimOf, invalid, judge } from './verdict.ts'
 
 /** The part of a client of ioredis, or of its fork iovalkey, that a guard needs. */
 export interface FenceIoredis {
@@ -71,10 +72,10 @@ export function redisFence(
   client: FenceIoredis | FenceNodeRedis,
   options: RedisFenceOptions = {},
 ): RedisFence {
-  checkOptionNames('redisFence', options, ['strict', 'prefix'])
+  checkNames('redisFence', options, ['strict', 'prefix'])
   const { prefix = 'holdfast:fence:' } = options
   if (typeof prefix !== 'string' || prefix === '') throw invalid('prefix: give a text')
-  const strict = checkFlag('strict', options.strict, false)
+  const strict = checkFlag('fence: strict', options.strict, false)
   const evaluate = evaluatorOf(client)
   const nameOf = (resource: string): string => prefix + checkResource(resource)
   return {

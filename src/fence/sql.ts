@@ -1,6 +1,7 @@
 import { isName, notAName } from '../databases/names.ts'
+import { checkNames } from '../option-check.ts'
 import type { FenceDialect, FencePlace } from './fence.ts'
-import { checkOptionNames, invalid } from './verdict.ts'
+import { invalid } from './verdict.ts'
 
 /** Every statement of a guard. All values are bound and read as text: no setting of a driver changes them. */
 export interface FenceSql {
@@ -39,7 +40,7 @@ const PLACE = ['table', 'schema']
 
 /** What creates the table, and its schema unless that is `public`, for those who create tables themselves. */
 export function fenceSql(options: FencePlace & { readonly dialect: FenceDialect }): string {
-  checkOptionNames('fenceSql', options, [...PLACE, 'dialect'])
+  if (options !== undefined) checkNames('fenceSql', options, [...PLACE, 'dialect'])
   const { dialect } = options ?? {}
   if (dialect === 'postgres') return postgresSql(options).ddl
   if (dialect === 'mysql') return mysqlSql(options).ddl

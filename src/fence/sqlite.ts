@@ -4,8 +4,10 @@ import { has } from '../databases/methods.ts'
 import {
   atOnce,
   isClosed,
+  isInTransaction,
   isSqliteBusy,
   isSqliteDatabase,
+  lockForWriting,
   prepare,
   type SqliteDatabase,
 } from '../databases/sqlite.ts'
@@ -92,23 +94,19 @@ export class SqliteGuard implements SqliteFence {
     return tokenIn(rows) !== null
   }
 
-  /**
-   * Takes the write lock by `exec`: a prepared statement of libsql (0.5.29) that fails with BUSY is not reset,
-   * keeps its view of the data open past the rollback, and no write ever succeeds after that.
-   */
   #lock(db: SqliteDatabase): void {
     try {
-      db.exec(this.#sql.lock)
+      lockForWriting(db, this.#sql.lock)
     } catch (error) {
       if (!isMissing(error) || !this.#manner.create) throw error
       db.exec(this.#sql.create)
     }
   }
 
-  /** In the caller's transaction if there is one; with the lock first, as in `#lock`. */
+  /** In the caller's transaction if there is one. */
   #writing<T>(db: SqliteDatabase, work: (db: SqliteDatabase) => T): T {
     if (inTransaction(db)) {
-      db.exec(this.#sql.lock)
+      lockForWriting(db, this.#sql.lock)
       return work(db)
     }
     db.exec('begin immediate')
@@ -178,10 +176,9 @@ function valuesOf({ resource, token }: Claim): string[] {
 
 function inTransaction(db: SqliteDatabase): boolean {
   if (isClosed(db)) throw invalid('the SQLite database is closed')
-  const { inTransaction, isTransaction } = db as { inTransaction?: boolean; isTransaction?: boolean }
-  const known = inTransaction ?? isTransaction
+  const known = isInTransaction(db)
   if (known !== undefined) return known
-  // Earlier versions of node:sqlite do not tell; BEGIN inside of a transaction fails and does nothing else.
+  // BEGIN inside of a transaction fails and does nothing else.
   try {
     db.exec('begin')
   } catch {

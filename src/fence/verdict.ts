@@ -1,5 +1,6 @@
 import { describeError, LockError } from '../errors.ts'
 import { checkKey } from '../key.ts'
+import { checkFlag, checkNames } from '../option-check.ts'
 import type { CheckOptions, Token } from './fence.ts'
 
 /** What a signed 64-bit integer holds, and the highest token that a grant number can make. */
@@ -24,11 +25,11 @@ export function claimOf(
   options: CheckOptions | undefined,
   strict: boolean,
 ): Claim {
-  checkOptionNames('fence: check', options, ['strict'])
+  if (options !== undefined) checkNames('fence: check', options, ['strict'])
   return {
     resource: checkResource(resource),
     token: checkToken(token as Token),
-    strict: checkFlag('strict', options?.strict, strict),
+    strict: checkFlag('fence: strict', options?.strict, strict),
   }
 }
 
@@ -65,15 +66,16 @@ export function checkResource(resource: unknown): string {
     return checkKey(resource)
   } catch (error) {
     // Our own words come first, whatever the resource is called.
+    const message = error instanceof LockError ? error.message : describeError(error)
     throw new LockError(
       'INVALID_LOCK_KEY',
-      describeError(error).replace('lock key', 'resource').replace('to lock its key pass', 'its key is'),
+      message.replace('lock key', 'resource').replace('to lock its key pass', 'its key is'),
     )
   }
 }
 
 function checkToken(given: Token): bigint {
-  const token: unknown = typeof given === 'object' ? (given as { token?: unknown } | null)?.token : given
+  const token: unknown = typeof given === 'object' && given !== null ? given.token : given
   if (typeof token !== 'bigint') throw invalid(`give a lease, or its token, a bigint; ${hint(token)}`)
   if (token <= 0n || token > HIGHEST_TOKEN)
     throw invalid(`${token} is no token; tokens are 1 to ${HIGHEST_TOKEN}`)
@@ -85,24 +87,6 @@ function hint(token: unknown): string {
   if (typeof token === 'number')
     return 'a number is not exact enough: carry tokens as text, then BigInt(text)'
   return `this is ${token === null ? 'null' : typeof token}`
-}
-
-export function checkFlag(name: string, given: unknown, otherwise: boolean): boolean {
-  if (given === undefined) return otherwise
-  if (typeof given !== 'boolean') throw invalid(`${name}: give true or false`)
-  return given
-}
-
-export function checkOptionNames(call: string, options: unknown, known: readonly string[]): void {
-  if (options === undefined) return
-  if (typeof options !== 'object' || options === null) {
-    throw new LockError('INVALID_OPTION', `${call}: options are an object`)
-  }
-  for (const name of Object.keys(options)) {
-    if (known.includes(name)) continue
-    const message = `${call}: unknown option '${name}'; known are ${known.join(', ')}`
-    throw new LockError('INVALID_OPTION', message)
-  }
 }
 
 export function invalid(message: string, cause?: unknown): LockError {

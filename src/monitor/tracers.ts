@@ -1,6 +1,6 @@
 import type { Lease } from '../lease.ts'
 import type { Keys } from '../key.ts'
-import { isThenable } from '../section.ts'
+import { isThenable } from '../thenable.ts'
 import type { Tracing } from './tracing.ts'
 
 /** A tracer may be added twice: then it is removed one by one. */

@@ -1,4 +1,4 @@
-import { isThenable } from '../section.ts'
+import { isThenable } from '../thenable.ts'
 
 const MOST_LABELS = 100
 const MOST_CHARACTERS = 100

@@ -1,5 +1,6 @@
 import { LockError } from '../errors.ts'
 import { KeyMap } from '../key-map.ts'
+import { checkNames } from '../option-check.ts'
 import type {
   Answer,
   Ask,
@@ -17,7 +18,7 @@ import type {
 
 export interface MemoryStoreOptions {
   /** Milliseconds since 1970 with a fraction, never running back. For tests that move time by hand. */
-  readonly now?: () => number
+  readonly now?: (() => number) | undefined
 }
 
 /**
@@ -25,10 +26,7 @@ export interface MemoryStoreOptions {
  * with. Two `Locks` on one memory store behave like two processes on one server.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
-  if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
-  for (const name of Object.keys(options)) {
-    if (name !== 'now') throw invalid(`unknown option '${name}'; known is now`)
-  }
+  checkNames('memoryStore', options, ['now'])
   const { now = (): number => performance.timeOrigin + performance.now() } = options
   if (typeof now !== 'function') throw invalid('now: give a function that returns milliseconds since 1970')
   return new MemoryStore(now)

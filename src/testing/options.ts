@@ -22,46 +22,46 @@ export interface ConformanceOptions {
   readonly createStore: () => Store | Promise<Store>
 
   /** Runs before each test, while no client is open. Only for a backend that nobody else uses. */
-  readonly reset?: () => unknown
+  readonly reset?: (() => unknown) | undefined
 
   /** Starts every key, so that runs can share one server. Random if absent. At most 64 bytes. */
-  readonly keyPrefix?: string
+  readonly keyPrefix?: string | undefined
 
   /**
    * Whether the store has `watch`. Default true: a store without it must say so, or a broken push
    * would pass for a missing one.
    */
-  readonly push?: boolean
+  readonly push?: boolean | undefined
 
   /**
    * Whether a grant names the holder whose lease had run out before. Default true: false only where the server itself
    * removes what has expired.
    */
-  readonly namesExpired?: boolean
+  readonly namesExpired?: boolean | undefined
 
   /**
    * The shortest lease that the backend can keep. Default 200 ms. Raise it where the server counts in
    * whole seconds; the tests that wait for a lease to run out get slower by as much.
    */
-  readonly minLeaseMs?: number
+  readonly minLeaseMs?: number | undefined
 
   /**
    * How far a time that the store tells may be off, because the server rounds it. Default 10 ms. It
    * never hides an early expiry of more than this.
    */
-  readonly toleranceMs?: number
+  readonly toleranceMs?: number | undefined
 
   /**
    * How long to wait for what should come at once: a wake-up, a release by another process. Default
    * 15 s, so that no stall of a busy machine fails a test; only a failing test takes as long.
    */
-  readonly patienceMs?: number
+  readonly patienceMs?: number | undefined
 
   /** How long a single test may take before it counts as hanging. Default 30 s. */
-  readonly limitMs?: number
+  readonly limitMs?: number | undefined
 
   /** Adds the tests with real child processes. Leave out only if the store lives in one process. */
-  readonly processes?: ProcessOptions
+  readonly processes?: ProcessOptions | undefined
 }
 
 export interface ProcessOptions {
@@ -75,7 +75,7 @@ export interface ProcessOptions {
   readonly argument?: unknown
 
   /** Options of `node` for the children. Default: `--import tsx` if the module is TypeScript. */
-  readonly execArgv?: readonly string[]
+  readonly execArgv?: readonly string[] | undefined
 }
 
 export interface Settings {

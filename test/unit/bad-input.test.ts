@@ -184,6 +184,40 @@ describe('bad options are INVALID_OPTION at the call', () => {
     expect(() => createLocks('cassandra://secret@host')).not.toThrow(/secret/)
   })
 
+  it('createLocks with what is nearly a store says what is missing, and shows no source', () => {
+    class OwnStore {
+      secret = 1
+    }
+    const client = createLocks(memoryStore())
+    for (const [given, says] of [
+      [memoryStore, 'this is the function memoryStore: call it'],
+      [OwnStore, 'this is the class OwnStore: give one that is made with new'],
+      [(): string => 'secret', 'this is a function'],
+      [function sql() {}, 'this is the function sql'],
+      [Promise.resolve(client), 'this is a promise: await it first'],
+      [client, 'this is a client that createLocks has made: use it as it is'],
+      [null, 'this is null'],
+      [7n, 'this is 7n'],
+    ] as const) {
+      const make = (): unknown => createLocks(given as never)
+      expect(make).toThrow(
+        expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringMatching(`; ${says}$`) }),
+      )
+    }
+  })
+
+  it.each([
+    'mongodb://u:pa/secret@h:1/db',
+    'mongodb://u:pa/secret@h',
+    'mongodb://u:pa/secret:p',
+    'mongodb://u:secret/db',
+  ])('createLocks with %s, without what may be of the password', async (url) => {
+    const ask = async (): Promise<unknown> => createLocks(url, { logger: null }).tryAcquire('key')
+    const error = await ask().catch((thrown: Error) => thrown)
+    expect(error).toMatchObject({ name: 'LockError', code: 'INVALID_OPTION' })
+    expect((error as Error).stack).not.toContain('secret')
+  })
+
   it('list, forceRelease, configure, on and tokenFor check what they get', async () => {
     const { locks } = world()
     for (const options of [
@@ -237,6 +271,7 @@ describe('what is no client, option or value at all', () => {
     ['no environment', () => createLocks(memoryStore(), { environment: null as never })],
     ['a clock of memory', () => memoryStore({ now: 5 as never })],
     ['options of memory', () => memoryStore(null as never)],
+    ['a list of options of memory', () => memoryStore([] as never)],
     ['an option of memory', () => memoryStore({ clock: 1 } as never)],
     ['options of SQLite', () => sqliteStore('locks.db', null as never)],
     ['options of PostgreSQL', () => postgresStore('postgres://host/db', null as never)],

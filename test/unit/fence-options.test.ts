@@ -16,6 +16,7 @@ describe('fence', () => {
     ['create: 1', { create: 1 }],
     ['another dialect than the database has', { dialect: 'sqlite' }],
     ['no options but null', null],
+    ['a list', []],
   ])('refuses %s', (_, options) => {
     expect(() => fence(pool, options as FenceOptions)).toThrow(INVALID)
   })

@@ -58,7 +58,10 @@ describe('sqliteStore options', () => {
 
   it('refuses an unknown option and a clock that is none', () => {
     expect(() => sqliteStore('x.db', { tabel: 'x' } as never)).toThrow(
-      expect.objectContaining(INVALID(/unknown option 'tabel'/)),
+      expect.objectContaining(INVALID(/unknown option 'tabel'; known are table, now/)),
+    )
+    expect(() => sqliteStore('x.db', [] as never)).toThrow(
+      expect.objectContaining(INVALID(/options must be an object/)),
     )
     expect(() => sqliteStore('x.db', { now: 5 as never })).toThrow(expect.objectContaining(INVALID(/now/)))
   })

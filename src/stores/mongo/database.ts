@@ -3,7 +3,10 @@ import { within } from '../../databases/limit.ts'
 import type { MongoDb, MongoDocument } from '../../databases/mongo.ts'
 import { isElection, isRace, isUnsent, TimedOut, writeFailure } from './failures.ts'
 
-/** Below core's limit of 3 s for a call, so that the caller learns what was in the way. */
+/**
+ * Below core's limit for a call, 3 s by default, so that the caller learns what was in the way. A store does not know
+ * that limit: a longer one does not lengthen this.
+ */
 export const LIMIT_MS = 2500
 /** A server or a driver that keeps to the limit says more than we could. */
 const GRACE_MS = 100

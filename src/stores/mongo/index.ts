@@ -1,6 +1,6 @@
 import { isMongoClient, isMongoDb, type MongoClient, type MongoDb } from '../../databases/mongo.ts'
 import { checkDuration, type Duration } from '../../duration.ts'
-import { checkStoreOptions } from '../../databases/options.ts'
+import { checkNames } from '../../option-check.ts'
 import { LockError } from '../../errors.ts'
 import type { Store } from '../../store.ts'
 import { Database, type Source } from './database.ts'
@@ -40,7 +40,7 @@ export function mongoStore(
   dbOrClientOrUrl: string | MongoDb | MongoClient,
   options: MongoStoreOptions = {},
 ): Store {
-  checkStoreOptions('mongoStore', options, OPTIONS)
+  checkNames('mongoStore', options, OPTIONS)
   const { database, collection = 'holdfast_locks', keep = '1h' } = options
   if (database !== undefined && !isDatabaseName(database)) {
     throw invalid('database: give a name of 1 to 63 bytes without white space and any of /\\."$*<>:|?')
@@ -63,8 +63,8 @@ function sourceOf(given: unknown, database: string | undefined): { source: Sourc
   if (typeof given === 'string') {
     checkMongoUrl(given, 'mongoStore')
     const name = database ?? databaseIn(given)
-    if (!isDatabaseName(name))
-      throw invalid(`the URL names the database '${name}', which no database can be called`)
+    // Without the name, which may be of a password.
+    if (!isDatabaseName(name)) throw invalid('no database can be called what the URL has after the host')
     return { source: new OwnSource(given, name), name }
   }
   if (isMongoDb(given) && database !== undefined) {

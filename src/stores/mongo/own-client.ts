@@ -1,3 +1,4 @@
+import { installed } from '../../databases/installed.ts'
 import { within } from '../../databases/limit.ts'
 import type { MongoClient, MongoDb } from '../../databases/mongo.ts'
 import { LockError } from '../../errors.ts'
@@ -20,6 +21,10 @@ interface OwnClient extends MongoClient {
   close(): Promise<void>
   /** What the driver keeps to itself: its connections and monitors, which end at once. */
   readonly topology?: { close?(): void } | undefined
+}
+
+interface MongoModule {
+  readonly MongoClient: new (url: string, options: object) => OwnClient
 }
 
 /** A client for a URL, made on first use and closed with the store. What the URL says itself goes first. */
@@ -97,7 +102,10 @@ async function end(client: OwnClient): Promise<void> {
 }
 
 async function open(url: string, connectMs: number): Promise<OwnClient> {
-  const { MongoClient: Client } = await load()
+  const { MongoClient: Client }: MongoModule = await installed(
+    () => import('mongodb'),
+    'mongoStore: the MongoDB driver cannot be loaded; run `npm install mongodb`, or pass a client of your own',
+  )
   const given = /\?(.*)$/s.exec(url)?.[1]?.toLowerCase() ?? ''
   const defaults = Object.entries({
     appName: 'holdfast',
@@ -113,18 +121,5 @@ async function open(url: string, connectMs: number): Promise<OwnClient> {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new LockError('INVALID_OPTION', `mongoStore: the driver refuses the URL: ${why}`, { cause: error })
-  }
-}
-
-async function load(): Promise<{ MongoClient: new (url: string, options: object) => OwnClient }> {
-  try {
-    return await import('mongodb')
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new LockError(
-      'INVALID_OPTION',
-      'mongoStore: the MongoDB driver cannot be loaded; run `npm install mongodb`, or pass a client of your own',
-      { cause: error },
-    )
   }
 }

@@ -1,12 +1,12 @@
 import { isMysqlClient, isMysqlPool, type MysqlClient, promised } from '../../databases/mysql.ts'
 import { checkDuration, type Duration } from '../../duration.ts'
-import { checkStoreOptions } from '../../databases/options.ts'
+import { checkFlag, checkNames } from '../../option-check.ts'
 import { LockError } from '../../errors.ts'
 import type { Store } from '../../store.ts'
 import type { Database } from './database.ts'
 import { connectionLender, LendingDatabase, poolLender } from './lending.ts'
 import { OwnDatabase } from './own-client.ts'
-import { checkNames, createTable } from './schema.ts'
+import { createTable, namesFrom } from './schema.ts'
 import { MysqlStore } from './store.ts'
 import { checkMysqlUrl } from './url.ts'
 
@@ -39,12 +39,12 @@ const OPTIONS = ['database', 'table', 'keep', 'create']
  * with callbacks, or of `mariadb`, which stay yours to close, or a URL, for which it opens a small pool of its own.
  */
 export function mysqlStore(poolOrUrl: string | MysqlClient, options: MysqlStoreOptions = {}): Store {
-  checkStoreOptions('mysqlStore', options, OPTIONS)
-  const { create = true, keep = '1h' } = options
-  if (typeof create !== 'boolean') throw invalid('create: give true or false')
+  checkNames('mysqlStore', options, OPTIONS)
+  const create = checkFlag('mysqlStore: create', options.create, true)
+  const { keep = '1h' } = options
   return new MysqlStore({
     database: databaseOf(poolOrUrl),
-    names: checkNames(options, 'mysqlStore'),
+    names: namesFrom(options, 'mysqlStore'),
     keepMs: checkDuration(keep, { name: 'keep', min: MIN_KEEP_MS }),
     create,
   })
@@ -52,7 +52,7 @@ export function mysqlStore(poolOrUrl: string | MysqlClient, options: MysqlStoreO
 
 /** What a store with `create: false` expects, as SQL: for a migration, or for the one who has the rights. */
 export function mysqlSchema(options: Pick<MysqlStoreOptions, 'database' | 'table'> = {}): string {
-  return `${createTable(checkNames(options, 'mysqlSchema'))};\n`
+  return `${createTable(namesFrom(options, 'mysqlSchema'))};\n`
 }
 
 function databaseOf(given: unknown): Database {

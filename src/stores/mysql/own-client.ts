@@ -1,5 +1,5 @@
+import { ifInstalled, installed } from '../../databases/installed.ts'
 import type { MysqlPool } from '../../databases/mysql.ts'
-import { LockError } from '../../errors.ts'
 import type { Pool } from '../../store.ts'
 import { type Change, type Database, LIMIT_MS } from './database.ts'
 import { closedError } from './failures.ts'
@@ -62,7 +62,7 @@ async function open(url: string): Promise<Database> {
 }
 
 async function openMysql2(uri: string): Promise<OwnPool | undefined> {
-  const mysql2 = await load(() => import('mysql2/promise'))
+  const mysql2 = await ifInstalled(() => import('mysql2/promise'))
   const pool = mysql2?.createPool({
     uri,
     connectionLimit: MAX_CONNECTIONS,
@@ -78,24 +78,12 @@ async function openMysql2(uri: string): Promise<OwnPool | undefined> {
 }
 
 async function openMariadb(url: string): Promise<OwnPool> {
-  const mariadb = await load(() => import('mariadb'))
-  if (!mariadb) {
-    throw new LockError(
-      'INVALID_OPTION',
-      'mysqlStore: no driver for MySQL or MariaDB can be loaded; run `npm install mysql2`, or pass a pool of your own',
-    )
-  }
+  const mariadb = await installed(
+    () => import('mariadb'),
+    'mysqlStore: no driver for MySQL or MariaDB can be loaded; run `npm install mysql2`, or pass a pool of your own',
+  )
   const location = new URL(url)
   const limits = { connectionLimit: MAX_CONNECTIONS, connectTimeout: LIMIT_MS, acquireTimeout: LIMIT_MS }
   for (const [name, value] of Object.entries(limits)) location.searchParams.set(name, String(value))
   return mariadb.createPool(location.href)
-}
-
-async function load<T>(driver: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await driver()
-  } catch (error) {
-    if ((error as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND') return undefined
-    throw error
-  }
 }

@@ -68,7 +68,7 @@ join information_schema.columns as c on c.table_schema = ${place} and c.table_na
 where t.table_schema = ${place} and t.table_name = '${table}'`
 }
 
-export function checkNames(
+export function namesFrom(
   given: { readonly database?: unknown; readonly table?: unknown },
   of: string,
 ): Names {

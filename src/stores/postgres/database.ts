@@ -3,8 +3,8 @@ import type { Row } from './records.ts'
 import type { Statement } from './statements.ts'
 
 /**
- * Below core's limit of 3 s for a call, so that the caller learns what was in the way: a server that does not
- * answer, or a pool without a free connection.
+ * Below core's limit for a call, 3 s by default, so that the caller learns what was in the way: a server that does not
+ * answer, or a pool without a free connection. A store does not know that limit: a longer one does not lengthen this.
  */
 export const LIMIT_MS = 2500
 

@@ -1,7 +1,7 @@
 import { type PgClient, type PgPool, isPgClient, isPgPool } from '../../databases/pg.ts'
 import { isPostgresJs, type PostgresJs } from '../../databases/postgres-js.ts'
 import { checkDuration, type Duration } from '../../duration.ts'
-import { checkStoreOptions } from '../../databases/options.ts'
+import { checkFlag, checkNames } from '../../option-check.ts'
 import { LockError } from '../../errors.ts'
 import type { Store } from '../../store.ts'
 import type { Database } from './database.ts'
@@ -9,7 +9,7 @@ import { OwnDatabase } from './own-client.ts'
 import { PgClientDatabase } from './pg-client.ts'
 import { PgPoolDatabase } from './pg-pool.ts'
 import { PostgresJsDatabase } from './postgres-js.ts'
-import { checkNames, createSchema, createTable } from './schema.ts'
+import { createSchema, createTable, namesFrom } from './schema.ts'
 import { PostgresStore } from './store.ts'
 import { checkUrl } from './url.ts'
 
@@ -43,14 +43,14 @@ export function postgresStore(
   poolOrUrl: string | PgPool | PgClient | PostgresJs,
   options: PostgresStoreOptions = {},
 ): Store {
-  checkStoreOptions('postgresStore', options, OPTIONS)
-  const { create = true, keep = '1h', listen = true } = options
-  if (typeof create !== 'boolean') throw invalid('create: give true or false')
+  checkNames('postgresStore', options, OPTIONS)
+  const create = checkFlag('postgresStore: create', options.create, true)
+  const { keep = '1h', listen = true } = options
   const database = databaseOf(poolOrUrl)
   return new PostgresStore({
     database,
     ear: earOf(listen, database),
-    names: checkNames(options, 'postgresStore'),
+    names: namesFrom(options, 'postgresStore'),
     keepMs: checkDuration(keep, { name: 'keep', min: MIN_KEEP_MS }),
     create,
   })
@@ -60,7 +60,7 @@ const OPTIONS = ['schema', 'table', 'keep', 'create', 'listen']
 
 /** What a store with `create: false` expects, as SQL: for a migration, or for the one who has the rights. */
 export function postgresSql(options: Pick<PostgresStoreOptions, 'schema' | 'table'> = {}): string {
-  const names = checkNames(options, 'postgresSql')
+  const names = namesFrom(options, 'postgresSql')
   return `${createSchema(names)};\n${createTable(names)};\n`
 }
 

@@ -1,5 +1,5 @@
+import { ifInstalled, installed } from '../../databases/installed.ts'
 import type { PgPool } from '../../databases/pg.ts'
-import { LockError } from '../../errors.ts'
 import type { Pool } from '../../store.ts'
 import { type Database, type Ears, LIMIT_MS, type Listening } from './database.ts'
 import { closedError, codeOf } from './failures.ts'
@@ -12,6 +12,9 @@ import type { Statement } from './statements.ts'
 const MAX_CONNECTIONS = 4
 /** For what no lock_timeout inside a statement can end, such as a wait for the table itself. */
 const STATEMENT_TIMEOUT_MS = LIMIT_MS
+
+/** Below the limit of a step, which could only say that no connection came. */
+const CONNECT_TIMEOUT_MS = LIMIT_MS - 300
 
 type PoolClass = new (options: object) => PgPool & { end(): Promise<void> }
 
@@ -63,7 +66,9 @@ export class OwnDatabase implements Database {
     try {
       return await work(await opened.database)
     } catch (error) {
-      if (!opened.serverLimits || !isRefusedParameter(error)) throw error
+      // One who waited for a connection of a pool that another has dropped for that reason was sent nowhere.
+      const isDropped = !this.#serverLimits && codeOf(error) === 'CLOSED'
+      if (!opened.serverLimits || !(isRefusedParameter(error) || isDropped)) throw error
       // A pooler passes on only the settings that it knows. Then the limits on this side must do.
       this.#serverLimits = false
       if (this.#opened === opened) await this.#drop()
@@ -98,13 +103,13 @@ function isRefusedParameter(error: unknown): boolean {
 
 async function open(url: string, serverLimits: boolean): Promise<Database> {
   const limits = serverLimits ? { statement_timeout: STATEMENT_TIMEOUT_MS } : {}
-  const pg = await load('pg')
+  const pg: { default: unknown } | undefined = await ifInstalled(() => import('pg'))
   if (pg) {
-    const Pool = (pg.default as { Pool: PoolClass }).Pool
+    const { Pool } = pg.default as { Pool: PoolClass }
     const pool = new Pool({
       connectionString: url,
       max: MAX_CONNECTIONS,
-      connectionTimeoutMillis: LIMIT_MS,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       // A program that has nothing else to do may end while connections idle.
       allowExitOnIdle: true,
@@ -113,29 +118,17 @@ async function open(url: string, serverLimits: boolean): Promise<Database> {
     })
     return new PgPoolDatabase(pool, () => pool.end())
   }
-  const postgres = await load('postgres')
-  if (!postgres) {
-    throw new LockError(
-      'INVALID_OPTION',
-      'postgresStore: no PostgreSQL driver can be loaded; run `npm install pg`, or pass a client of your own',
-    )
-  }
+  const postgres: { default: unknown } = await installed(
+    () => import('postgres'),
+    'postgresStore: no PostgreSQL driver can be loaded; run `npm install pg`, or pass a client of your own',
+  )
   const sql = (postgres.default as (url: string, options: object) => ReturnType<MakePostgresJs>)(url, {
     max: MAX_CONNECTIONS,
-    connect_timeout: LIMIT_MS / 1000,
+    connect_timeout: CONNECT_TIMEOUT_MS / 1000,
     // Of no use to us; and when the connection is cut while it asks for them, nobody handles the rejection (3.4.9).
     fetch_types: false,
     onnotice: () => {},
     connection: { application_name: 'holdfast', ...limits },
   })
   return new PostgresJsDatabase(sql, () => sql.end({ timeout: 1 }))
-}
-
-async function load(driver: 'pg' | 'postgres'): Promise<{ default: unknown } | undefined> {
-  try {
-    return driver === 'pg' ? await import('pg') : await import('postgres')
-  } catch (error) {
-    if ((error as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND') return undefined
-    throw error
-  }
 }

@@ -65,10 +65,7 @@ export function createScript(names: Names, schemaExists: boolean): string {
   ].join(';\n')
 }
 
-export function checkNames(
-  given: { readonly schema?: unknown; readonly table?: unknown },
-  of: string,
-): Names {
+export function namesFrom(given: { readonly schema?: unknown; readonly table?: unknown }, of: string): Names {
   return {
     schema: checkName(given.schema ?? DEFAULT_NAMES.schema, `${of}: schema`),
     table: checkName(given.table ?? DEFAULT_NAMES.table, `${of}: table`),

@@ -9,7 +9,7 @@ import {
   type NodeRedisPool,
   type NodeRedisSentinel,
 } from '../../databases/node-redis.ts'
-import { checkStoreOptions } from '../../databases/options.ts'
+import { checkFlag, checkNames } from '../../option-check.ts'
 import { LockError } from '../../errors.ts'
 import type { Store } from '../../store.ts'
 import type { RedisClient } from './client.ts'
@@ -55,15 +55,15 @@ export type RedisLike =
  * connected one of node-redis, which stay yours to close, or a URL, for which it opens one of its own.
  */
 export function redisStore(clientOrUrl: string | RedisLike, options: RedisStoreOptions = {}): Store {
-  checkStoreOptions('redisStore', options, OPTIONS)
-  const { prefix = 'holdfast', replicas = 0, push = true } = options
+  checkNames('redisStore', options, OPTIONS)
+  const { prefix = 'holdfast', replicas = 0 } = options
   if (typeof prefix !== 'string' || !PREFIX.test(prefix) || !prefix.isWellFormed()) {
     throw invalid('prefix: give 1 to 100 characters without braces, white space or control characters')
   }
   if (!Number.isInteger(replicas) || replicas < 0 || replicas > MOST_REPLICAS) {
     throw invalid(`replicas: give a whole number from 0 to ${MOST_REPLICAS}`)
   }
-  if (typeof push !== 'boolean') throw invalid('push: give true or false')
+  const push = checkFlag('redisStore: push', options.push, true)
   const client = clientOf(clientOrUrl)
   // Before the braces of a bucket, empty ones would put each key in a slot of its own.
   if (client.cluster && /^[^{]*\{\}/.test(client.keyPrefix)) {

@@ -1,6 +1,9 @@
 import type { RedisClient } from './client.ts'
 
-/** Below core's limit of 3 s for a call, so that the caller learns what was in the way. */
+/**
+ * Below core's limit for a call, 3 s by default, so that the caller learns what was in the way. A store does not know
+ * that limit: a longer one does not lengthen this.
+ */
 export const CONNECT_LIMIT_MS = 2500
 
 /** What a package has made of a URL. */
@@ -12,7 +15,7 @@ export interface Opened {
 
 /** `cause` if the client said so itself. */
 export function unreachable(tls: boolean, cause?: unknown): Error {
-  const speaks = tls ? ', and that the server speaks TLS there' : ''
-  const message = `no connection within ${CONNECT_LIMIT_MS} ms; check host, port and firewall${speaks}`
+  const speaks = tls ? '; check also that the server speaks TLS there' : ''
+  const message = `no connection within ${CONNECT_LIMIT_MS} ms${speaks}`
   return Object.assign(new Error(message, cause === undefined ? undefined : { cause }), { code: 'ETIMEDOUT' })
 }

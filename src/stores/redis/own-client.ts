@@ -1,4 +1,4 @@
-import { LockError } from '../../errors.ts'
+import { ifInstalled, installed } from '../../databases/installed.ts'
 import type {
   ChannelEars,
   Listening,
@@ -119,21 +119,11 @@ class LateListening implements Listening {
 }
 
 async function open(url: RedisUrl): Promise<Opened> {
-  const ioredis = await load(() => import('ioredis'))
+  const ioredis = await ifInstalled(() => import('ioredis'))
   if (ioredis) return openIoredis(ioredis as unknown as IoredisModule, url)
-  const redis = await load(() => import('redis'))
-  if (redis) return openNodeRedis(redis, url)
-  throw new LockError(
-    'INVALID_OPTION',
+  const redis = await installed(
+    () => import('redis'),
     'redisStore: no Redis client can be loaded; run `npm install ioredis`, or pass a client of your own',
   )
-}
-
-async function load<T>(module: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await module()
-  } catch (error) {
-    if ((error as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND') return undefined
-    throw error
-  }
+  return openNodeRedis(redis, url)
 }

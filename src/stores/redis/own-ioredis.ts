@@ -120,7 +120,7 @@ class OnDemand implements RedisClient {
   }
 }
 
-export function ioredisOptions({ username, password, tls }: RedisUrl): object {
+function ioredisOptions({ username, password, tls }: RedisUrl): object {
   return {
     username,
     password,

@@ -25,12 +25,12 @@ export function openNodeRedis(module: NodeRedisModule, url: RedisUrl): Opened {
       disableOfflineQueue: true,
       ...options,
     })
-  const onDemand = new OnDemand(url, make)
-  return { client: new NodeRedisClient(onDemand, async () => onDemand.end()), ready: async () => undefined }
+  const pool = new PoolOfOne(url, make)
+  return { client: new NodeRedisClient(pool, async () => pool.end()), ready: async () => undefined }
 }
 
 /** One connection, opened when it is needed: if there is none, a call tells why. It does not keep the process alive. */
-class OnDemand extends EventEmitter implements NodeRedisPool {
+class PoolOfOne extends EventEmitter implements NodeRedisPool {
   readonly isOpen = true
   readonly #url: RedisUrl
   readonly #make: Make

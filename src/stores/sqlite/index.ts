@@ -1,4 +1,4 @@
-import { checkStoreOptions } from '../../databases/options.ts'
+import { checkNames } from '../../option-check.ts'
 import { LockError } from '../../errors.ts'
 import type { Store } from '../../store.ts'
 import { isSqliteDatabase, type SqliteDatabase } from '../../databases/sqlite.ts'
@@ -11,9 +11,9 @@ export type { SqliteDatabase, SqliteStatement, SqlValue } from '../../databases/
 
 export interface SqliteStoreOptions {
   /** The table that holds the locks; created if absent. Default `holdfast_locks`. */
-  readonly table?: string
+  readonly table?: string | undefined
   /** Milliseconds since 1970. For tests that move time by hand; all users of a file need the same. */
-  readonly now?: () => number
+  readonly now?: (() => number) | undefined
 }
 
 /**
@@ -32,7 +32,7 @@ export interface SqliteStoreOptions {
  * would end the file locks of the other.
  */
 export function sqliteStore(pathOrDb: string | SqliteDatabase, options: SqliteStoreOptions = {}): Store {
-  checkStoreOptions('sqliteStore', options, ['table', 'now'])
+  checkNames('sqliteStore', options, ['table', 'now'])
   const { now = Date.now } = options
   if (typeof now !== 'function') throw invalid('now: give a function that returns milliseconds since 1970')
   const sql = sqlFor(checkTable(options.table ?? DEFAULT_TABLE))

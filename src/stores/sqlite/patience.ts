@@ -1,7 +1,8 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { isPassing } from './failures.ts'
 
-// Below core's limit of 3 s for a call, so that the caller learns what was in the way.
+// Below core's limit for a call, 3 s by default, so that the caller learns what was in the way. A store does not know that
+// limit: a longer one does not lengthen this.
 const PATIENCE_MS = 2500
 const MAX_PAUSE_MS = 10
 // On a machine that is starved, most of that time may pass before the first try.
