@@ -49,7 +49,8 @@ describe('sqlite across processes', () => {
       // A copy outside of this folder finds no node_modules.
       const folder = freshFolder()
       const source = fileURLToPath(new URL('../../src', import.meta.url))
-      for (const part of ['errors.ts', 'store.ts', 'databases', 'stores/sqlite']) {
+      const core = ['duration.ts', 'environment.ts', 'errors.ts', 'option-check.ts', 'store.ts']
+      for (const part of [...core, 'databases', 'stores/sqlite']) {
         cpSync(join(source, part), join(folder, part), { recursive: true })
       }
       writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')

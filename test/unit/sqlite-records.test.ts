@@ -1,7 +1,10 @@
-import { describe, expect, it } from 'vitest'
-import type { Store } from '../../src/store.ts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Ask, Store } from '../../src/store.ts'
 import { acquire, askFor, grantOf } from '../support/asks.ts'
 import { databaseAt, freshPath, openStoreAt } from '../support/sqlite-stage.ts'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+afterEach(() => void vi.useRealTimers())
 
 const START = Date.UTC(2030, 0)
 const HOUR = 3_600_000
@@ -17,6 +20,12 @@ async function scene(): Promise<Scene> {
   const path = freshPath()
   const stage: Scene = { path, store: undefined as never, at: START }
   return Object.assign(stage, { store: await openStoreAt(path, { now: () => stage.at }) })
+}
+
+async function grantedTo(store: Store, key: string): Promise<Ask> {
+  const ask = askFor(key, { leaseMs: 1000 })
+  await grantOf(store, ask)
+  return ask
 }
 
 function rowsOf(path: string): number {
@@ -130,12 +139,26 @@ describe('sqlite records', () => {
     await acquire(stage.store, askFor('crashed-1', { leaseMs: 2 * HOUR }))
     expect(rowsOf(stage.path)).toBe(701)
     stage.at += HOUR
+    vi.advanceTimersByTime(HOUR)
     // Bounded work each time, so it takes more than one.
     for (let i = 0; i < 3; i += 1) await grantOf(stage.store, askFor(`next-${i}`))
     expect(rowsOf(stage.path)).toBe(1 + 1 + 3)
     expect(await grantOf(stage.store, askFor('crashed-699'))).toBeGreaterThan(
       (last as { grant: number }).grant,
     )
+  })
+
+  it('goes on to remove it when the clock is put back', async () => {
+    const stage = await scene()
+    stage.at += 30 * 24 * HOUR
+    await stage.store.release([await grantedTo(stage.store, 'before')])
+    stage.at -= 30 * 24 * HOUR
+    await grantedTo(stage.store, 'crashed')
+    expect(rowsOf(stage.path)).toBe(1 + 1)
+    stage.at += 2 * HOUR
+    vi.advanceTimersByTime(2 * HOUR)
+    await stage.store.release([await grantedTo(stage.store, 'next')])
+    expect(rowsOf(stage.path)).toBe(1)
   })
 
   it('stores what no text may hold: half a surrogate pair, a NUL', async () => {

@@ -4,6 +4,7 @@ import { describeError, LockError } from '../../errors.ts'
 import {
   BUSY_MS,
   isInTransaction,
+  lockForWriting,
   lowerBusyTimeout,
   prepare,
   type SqliteDatabase,
@@ -118,9 +119,7 @@ export class Connection {
   }
 
   run(sql: string, ...values: SqlValue[]): void {
-    // Takes the write lock by `exec`: a prepared statement of libsql (0.5.29) that fails with BUSY is not
-    // reset, keeps its view of the data open past the rollback, and no write ever succeeds after that.
-    if (this.#onlyRead) this.#db.exec(this.sql.lock)
+    if (this.#onlyRead) lockForWriting(this.#db, this.sql.lock)
     this.#onlyRead = false
     this.#prepare(sql).run(...values)
   }
@@ -135,7 +134,7 @@ export class Connection {
 
   /** Whether the user's own transaction is open; some drivers do not tell. */
   get occupied(): boolean {
-    return !this.#owned && isInTransaction(this.#db)
+    return !this.#owned && isInTransaction(this.#db) === true
   }
 
   close(): void {

@@ -3,7 +3,7 @@ import { LockError } from '../../errors.ts'
 
 export const DEFAULT_TABLE = 'holdfast_locks'
 
-/** No lock can have this key; its record keeps the fence, see `records.ts`. */
+/** No lock can have this key; its record keeps the fence, see `steps.ts`. */
 export const FENCE_KEY = ''
 
 // Times are milliseconds since 1970. No index on expires_at: only the rare clean-up would use it.

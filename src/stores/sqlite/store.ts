@@ -18,10 +18,10 @@ import type { SqliteDatabase } from '../../databases/sqlite.ts'
 import { loadDriver } from './driver.ts'
 import { asLockError, closedError, isBusy } from './failures.ts'
 import type { Identity } from './file.ts'
+import { LogWatch } from './log-watch.ts'
 import { patienceEnd, patiently } from './patience.ts'
-import { Push } from './push.ts'
-import { Records } from './records.ts'
 import type { Sql } from './schema.ts'
+import { Steps } from './steps.ts'
 
 /**
  * Keys per transaction. SQLite runs in this thread: 500 keys take some 5 ms, then others get a turn.
@@ -38,22 +38,23 @@ export interface Source {
   readonly now: () => number
 }
 
-type Step<T> = (records: Records) => T
+type Step<T> = (steps: Steps) => T
 
 export class SqliteStore implements Store {
   readonly name = 'sqlite'
   readonly #source: Source
-  readonly #push: Push
+  readonly #logWatch: LogWatch
   #connection: Connection | undefined
   #opening: Promise<Connection> | undefined
+  /** Not by the clock of the records: put back by a month, that would stop the clean-up for as long. */
   #sweepAt = 0
   #closed = false
 
   constructor(source: Source) {
     this.#source = source
-    this.#push = new Push({
+    this.#logWatch = new LogWatch({
       connected: () => this.#inPlace(),
-      free: (db, keys) => new Records(db, source.now).free(keys),
+      free: (db, keys) => new Steps(db, source.now).free(keys),
     })
   }
 
@@ -64,35 +65,35 @@ export class SqliteStore implements Store {
   }
 
   async acquire(asks: readonly Ask[]): Promise<(Answer | Fault)[]> {
-    const answers = await this.#inChunks(asks, 'deferred', (chunk) => (records) => records.acquire(chunk))
-    if (this.#source.now() >= this.#sweepAt) void this.#sweep()
+    const answers = await this.#inChunks(asks, 'deferred', (chunk) => (steps) => steps.acquire(chunk))
+    if (performance.now() >= this.#sweepAt) void this.#sweep()
     return answers
   }
 
   renew(renewals: readonly Renewal[]): Promise<(RenewalAnswer | Fault)[]> {
-    return this.#inChunks(renewals, 'immediate', (chunk) => (records) => records.renew(chunk))
+    return this.#inChunks(renewals, 'immediate', (chunk) => (steps) => steps.renew(chunk))
   }
 
   release(claims: readonly Claim[]): Promise<(ReleaseAnswer | Fault)[]> {
-    return this.#inChunks(claims, 'immediate', (chunk) => (records) => records.release(chunk))
+    return this.#inChunks(claims, 'immediate', (chunk) => (steps) => steps.release(chunk))
   }
 
   list(query: ListQuery): Promise<LockPage> {
-    return this.#transact('deferred', patienceEnd(), (records) => records.list(query))
+    return this.#transact('deferred', patienceEnd(), (steps) => steps.list(query))
   }
 
   evict(key: string, grant?: number): Promise<LockRecord | null> {
-    return this.#transact('immediate', patienceEnd(), (records) => records.evict(key, grant))
+    return this.#transact('immediate', patienceEnd(), (steps) => steps.evict(key, grant))
   }
 
   watch(onFreed: (key: string) => void): Watch {
     if (this.#closed) throw closedError()
-    return this.#push.watch(onFreed)
+    return this.#logWatch.watch(onFreed)
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    this.#push.close()
+    this.#logWatch.close()
     await this.#opening?.catch(() => undefined)
     this.#discard(this.#connection)
   }
@@ -121,10 +122,10 @@ export class SqliteStore implements Store {
   #transact<T>(mode: 'deferred' | 'immediate', until: number, step: Step<T>): Promise<T> {
     return this.#attempt(until, async (tries) => {
       const connection = this.#connection ?? (await this.#connected())
-      const records = new Records(connection, this.#source.now)
+      const steps = new Steps(connection, this.#source.now)
       try {
-        const result = connection.transaction(tries === 0 ? mode : 'immediate', () => step(records))
-        this.#push.announce(records.freed)
+        const result = connection.transaction(tries === 0 ? mode : 'immediate', () => step(steps))
+        this.#logWatch.announce(steps.freed)
         return result
       } catch (error) {
         // Whatever is wrong, the next try starts afresh: a file put back, a table created again.
@@ -175,10 +176,10 @@ export class SqliteStore implements Store {
 
   /** Best effort: whatever is left is found the next time. */
   async #sweep(): Promise<void> {
-    this.#sweepAt = this.#source.now() + SWEEP_EVERY_MS
+    this.#sweepAt = performance.now() + SWEEP_EVERY_MS
     try {
       const connection = await this.#connected()
-      const more = connection.transaction('deferred', () => new Records(connection, this.#source.now).sweep())
+      const more = connection.transaction('deferred', () => new Steps(connection, this.#source.now).sweep())
       if (more) this.#sweepAt = 0
     } catch {
       // As above.

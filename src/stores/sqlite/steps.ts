@@ -15,7 +15,7 @@ import type { SqlValue } from '../../databases/sqlite.ts'
 import { FENCE_KEY } from './schema.ts'
 
 /** How long the record of a holder that went away is kept, so that its successor learns of it. */
-export const KEEP_MS = 3_600_000
+const KEEP_MS = 3_600_000
 const SWEEP_LIMIT = 500
 /** Up to here a call of the driver for each key is faster than one for all. */
 const FEW = 4
@@ -42,7 +42,7 @@ interface Row {
  * the fence: one record for all keys, the highest grant ever dropped. With a single writer at a time
  * this keeps G3, as no grant can be computed before a drop and land after it.
  */
-export class Records {
+export class Steps {
   /** Wanted keys that the step freed. Not before the transaction is over. */
   readonly freed: string[] = []
   readonly #db: Connection

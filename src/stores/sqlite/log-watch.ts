@@ -22,7 +22,7 @@ interface Audience {
   readonly onFreed: (key: string) => void
 }
 
-export interface Eye {
+interface Eye {
   /** The database as it is now; rejects while there is none. */
   connected(): Promise<Connection>
   /** Those of the keys that nobody holds. */
@@ -35,7 +35,7 @@ export interface Eye {
  * look, in one read for all keys, which of them are free. A waiter is told within half a millisecond,
  * most of the time; by polling alone it would be half the poll, at a cost that rises as the poll falls.
  */
-export class Push {
+export class LogWatch {
   readonly #eye: Eye
   readonly #audiences = new Set<Audience>()
   /** Keys that may have become free between their denial and now. */
