@@ -1,5 +1,5 @@
 import { LockError } from './errors.ts'
-import { checkKey, MAX_KEY_BYTES } from './key.ts'
+import { checkKey, faultOf, MAX_KEY_BYTES } from './key.ts'
 
 /** Makes the key of one call, from its `this` and its arguments. */
 export type KeyTemplate = (self: unknown, args: readonly unknown[]) => string
@@ -55,7 +55,13 @@ export function parseKeyTemplate(template: string): KeyTemplate {
       const at = placeholders[i] as Placeholder
       key += (texts[i] as string) + scalar(at, valueOf(at, self, args))
     }
-    return key + last
+    key += last
+    const fault = placeholders.length > 0 ? faultOf(key) : null
+    if (fault) {
+      const names = placeholders.map(({ name }) => name).join(', ')
+      throw new LockError('INVALID_LOCK_KEY', `the key made with ${names} ${fault.what}; ${fault.remedy}`)
+    }
+    return key
   }
 }
 
@@ -111,6 +117,8 @@ function scalar({ name }: Placeholder, value: unknown): string {
     if (value === '') throw unusable(name, 'it is an empty string')
     if (value.length > MAX_KEY_BYTES)
       throw unusable(name, `it has ${value.length} characters, a key has at most ${MAX_KEY_BYTES} bytes`)
+    const fault = faultOf(value)
+    if (fault) throw unusable(name, `it ${fault.what}`)
     return value
   }
   if (typeof value === 'number' && !Number.isFinite(value)) throw unusable(name, `it is ${value}`)

@@ -14,24 +14,24 @@ export function checkKey(key: unknown): string {
     throw invalid(`a lock key must be a string, not ${kindOf(key)}`)
   }
   if (key.length === 0) throw invalid('a lock key must not be empty')
-  if (CONTROL.test(key)) {
-    throw invalid(`lock key ${shown(key)} contains a control character; remove it`)
-  }
-  // A lone surrogate has no UTF-8 form: two different keys would meet in the store as one.
-  if (!key.isWellFormed()) {
-    throw invalid(`lock key ${shown(key)} contains half a surrogate pair; remove it`)
-  }
-  // A UTF-16 unit takes at most three bytes, so most keys need no count.
-  if (key.length * 3 > MAX_KEY_BYTES) {
-    const bytes = Buffer.byteLength(key)
-    if (bytes > MAX_KEY_BYTES) {
-      throw invalid(
-        `lock key "${key.slice(0, 40)}…" has ${bytes} bytes of UTF-8, the limit is ${MAX_KEY_BYTES}; ` +
-          'hash the long part of it',
-      )
-    }
-  }
+  const fault = faultOf(key)
+  if (fault) throw invalid(`lock key ${shown(key)} ${fault.what}; ${fault.remedy}`)
   return key
+}
+
+/** What is wrong with a text as a key, or as a part of one, in words that do not show it. */
+export function faultOf(text: string): { readonly what: string; readonly remedy: string } | null {
+  if (CONTROL.test(text)) return { what: 'contains a control character', remedy: 'remove it' }
+  // A lone surrogate has no UTF-8 form: two different keys would meet in the store as one.
+  if (!text.isWellFormed()) return { what: 'contains half a surrogate pair', remedy: 'remove it' }
+  // A UTF-16 unit takes at most three bytes, so most keys need no count.
+  if (text.length * 3 <= MAX_KEY_BYTES) return null
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= MAX_KEY_BYTES) return null
+  return {
+    what: `has ${bytes} bytes of UTF-8, the limit is ${MAX_KEY_BYTES}`,
+    remedy: 'hash the long part of it',
+  }
 }
 
 /** One key, or several to take together. */

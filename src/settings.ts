@@ -1,5 +1,11 @@
 import { checkDuration, type Duration } from './duration.ts'
-import { type KeyDefaults, type KeyPattern, patternOf } from './key-pattern.ts'
+import {
+  type KeyDefaults,
+  type KeyPattern,
+  MAX_PATTERN_LENGTH,
+  MOST_PATTERNS,
+  patternOf,
+} from './key-pattern.ts'
 import { checkNames, invalid, MIN_LEASE_MS, orElse, WAIT_LIMITS } from './option-check.ts'
 
 /** What `configure` may change while running. Applies to acquisitions from then on. */
@@ -65,9 +71,14 @@ export function checkDefaults(options: Defaults, current: Settings): Settings {
 function checkPatterns(keys: Readonly<Record<string, KeyDefaults>>): KeyPattern[] {
   if (typeof keys !== 'object' || keys === null || Array.isArray(keys))
     throw invalid("keys: give an object such as { 'report:*': { lease: '10m' } }")
-  const patterns = Object.entries(keys).map(([text, defaults]) => {
+  const entries = Object.entries(keys)
+  if (entries.length > MOST_PATTERNS)
+    throw invalid(`keys: there are ${entries.length} patterns, the limit is ${MOST_PATTERNS}`)
+  const patterns = entries.map(([text, defaults]) => {
     const where = `keys['${text.slice(0, 80)}']`
     if (text === '') throw invalid("keys: a pattern must not be empty; '*' is for all keys")
+    if (text.length > MAX_PATTERN_LENGTH)
+      throw invalid(`${where}: the pattern has ${text.length} characters, the limit is ${MAX_PATTERN_LENGTH}`)
     checkNames(where, defaults, KEY_DEFAULTS)
     const checked = (
       name: 'lease' | 'wait' | 'atLeast',

@@ -15,6 +15,10 @@ describe('a pattern', () => {
     ['ab*bc', 'abc', false],
     ['a*a', 'a', false],
     ['a**b', 'ab', true],
+    ['a**b', 'acb', true],
+    ['a***', 'abc', true],
+    ['**', '', true],
+    ['abab*', 'aba', false],
     ['plain', 'plain', true],
     ['plain', 'plainer', false],
     ['a.c', 'abc', false],
@@ -29,6 +33,9 @@ describe('a pattern', () => {
     expect(performance.now() - start).toBeLessThan(50)
   })
 })
+
+/** As many as there may be, and one more. */
+const MANY = Array.from({ length: 1001 }, (_, i) => `${i}*`)
 
 describe('defaults by key', () => {
   const keys = {
@@ -88,6 +95,12 @@ describe('defaults by key', () => {
     ['no object', 5, /keys: give an object/],
     ['a list', [], /keys: give an object/],
     ['an empty pattern', { '': {} }, /must not be empty/],
+    [
+      'a pattern longer than a key',
+      { ['*'.repeat(513)]: {} },
+      /keys\['\*{80}'\]: .* 513 char.* limit is 512/,
+    ],
+    ['too many patterns', Object.fromEntries(MANY.map((text) => [text, {}])), /1001 patterns, .* is 1000/],
     ['an unknown name', { 'a*': { leas: 5 } }, /keys\['a\*'\]: unknown option 'leas'/],
     ['no object inside', { 'a*': 5 }, /keys\['a\*'\]: options must be an object/],
     ['a lease that is too short', { 'a*': { lease: 5 } }, /keys\['a\*'\]\.lease/],

@@ -135,6 +135,45 @@ describe('a value that cannot be part of a key fails at the call', () => {
     expect(called).toEqual([])
   })
 
+  it.each<[string, string, unknown[], string]>([
+    [
+      'a control character',
+      'stock:{0}',
+      ['hunter2\n'],
+      '{0} of the key has no usable value: it contains a control',
+    ],
+    [
+      'half a surrogate pair',
+      '{0.sku}',
+      [{ sku: 'hunter2\ud83d' }],
+      '{0.sku} of the key .* half a surrogate pair',
+    ],
+    [
+      'too many bytes',
+      '{1}',
+      [0, `hunter2${'€'.repeat(200)}`],
+      '{1} .* 607 bytes of UTF-8, the limit is 512; give',
+    ],
+    [
+      'values that are too long together',
+      '{0}:{1.a}',
+      [`hunter2${'x'.repeat(300)}`, { a: 'x'.repeat(300) }],
+      'the key made with {0}, {1.a} has 608 bytes of UTF-8, the limit is 512; hash the long part',
+    ],
+    ['a bigint that leaves no room', 'hunter:{0}', [-(10n ** 511n)], 'the key made with {0} has 520 bytes'],
+    [
+      'a pair that a value parts',
+      'a\ud83d{0}\ude00',
+      ['hunter2'],
+      'made with {0} contains half a surrogate pair',
+    ],
+  ])('%s: the message names the placeholder and never shows the value', (_what, template, args, says) => {
+    const error = failure(() => key(template, args))
+    const pattern = new RegExp(says.replaceAll(/[{}]/g, '\\$&'))
+    expect(error).toMatchObject({ code: 'INVALID_LOCK_KEY', message: expect.stringMatching(pattern) })
+    expect(error.message).not.toMatch(/hunter2|xxx|€|000/)
+  })
+
   it('what a proxy threw is the cause', () => {
     expect(failure(() => key('{0.sku}', [hostile])).cause).toMatchObject({ message: 'keep out' })
   })
