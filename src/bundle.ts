@@ -109,6 +109,14 @@ export class Bundle implements Lease {
     return (this.#parts.get(this.key) as KeyLease).env
   }
 
+  get renews(): boolean {
+    return [...this.#parts.values()].every(({ renews }) => renews)
+  }
+
+  get leaseMs(): number {
+    return Math.min(...[...this.#parts.values()].map(({ leaseMs }) => leaseMs))
+  }
+
   /** All that was taken together is given back together. */
   get ended(): boolean {
     return this.#end !== null

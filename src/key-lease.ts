@@ -84,9 +84,15 @@ export class KeyLease implements Lease {
   async extend(lease?: Duration): Promise<void> {
     const leaseMs = lease === undefined ? this.#hold.leaseMs : checkLease(lease)
     this.assertHeld()
-    if (this.#notice) throw this.#notice
-    await this.#hold.extend(leaseMs)
-    this.assertHeld()
+    this.#assertOpen()
+    try {
+      await this.#hold.extend(leaseMs)
+    } finally {
+      // First: if it was released meanwhile, the store may say that it is gone, and that is no loss.
+      this.assertHeld()
+    }
+    // Closed meanwhile: then the deadline has not moved.
+    this.#assertOpen()
   }
 
   async release(): Promise<boolean> {
@@ -121,6 +127,16 @@ export class KeyLease implements Lease {
 
   get journal(): Journal {
     return this.#hold.journal
+  }
+
+  /** Whether it goes on by itself until it is released; a nested one does as the outer one was asked to. */
+  get renews(): boolean {
+    return this.#hold.request.renew
+  }
+
+  /** What a renewal makes it last for. */
+  get leaseMs(): number {
+    return this.#hold.leaseMs
   }
 
   /** Released by the holder or over with its section; a lost lease has not ended yet. */
@@ -228,6 +244,10 @@ export class KeyLease implements Lease {
 
   #finish(): void {
     this.#final ??= { grant: this.#hold.grant, heldMs: this.heldMs }
+  }
+
+  #assertOpen(): void {
+    if (this.#notice) throw this.#notice
   }
 
   #notHeld(why: string): LockError {

@@ -2,7 +2,7 @@ import { checkDuration, type Duration } from './duration.ts'
 import { type Environment, systemEnvironment } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { Logger } from './monitor/journal.ts'
-import { checkNames, invalid, MIN_LEASE_MS, orElse, WAIT_LIMITS } from './option-check.ts'
+import { checkFlag, checkNames, invalid, MIN_LEASE_MS, orElse, WAIT_LIMITS } from './option-check.ts'
 import { checkDefaults, DEFAULTS, type Defaults, type Settings } from './settings.ts'
 import type { ListQuery } from './store.ts'
 
@@ -12,7 +12,10 @@ export interface LocksOptions extends Defaults {
   readonly service?: string | undefined
   /** Names this process; made of host and process id if absent. */
   readonly instance?: string | undefined
-  /** The limit of one store call; past it the outcome is unknown. Default 3 s. */
+  /**
+   * The limit of one store call; past it the outcome is unknown. Default 3 s. Stores of holdfast wait no longer than
+   * 2.5 s for an answer whatever it is: a longer one gives time to a store, or a Redis client, of your own.
+   */
   readonly callTimeout?: Duration | undefined
   /** Anything shaped like `console` or pino. Absent: warnings only, to the console. Null: silence. */
   readonly logger?: Logger | null | undefined
@@ -22,7 +25,9 @@ export interface LocksOptions extends Defaults {
 
 /** Options of `acquire`; those of `tryAcquire` are the same without `wait`. */
 export interface AcquireOptions {
+  /** How long to wait for the key. `0`: one try; `Infinity`: for ever. Default: the client's, which is 5 s unless set. */
   readonly wait?: Duration | undefined
+  /** How long the key stays taken if this process dies. It is renewed until then. Default: the client's, 30 s unless set. */
   readonly lease?: Duration | undefined
   /** Renew until released. Default true; with false the lease ends by itself. */
   readonly renew?: boolean | undefined
@@ -65,6 +70,7 @@ export interface TransactionOptions extends AcquireOptions {
 
 /** Options of `list`. */
 export interface ListOptions {
+  /** Only keys that begin with it. */
   readonly prefix?: string | undefined
   /** The `next` of the page before. */
   readonly after?: string | undefined
@@ -75,6 +81,8 @@ export interface ListOptions {
 /** Options of one acquisition, checked and complete. Core never looks at the raw ones again. */
 export interface Request {
   readonly waitMs: number
+  /** Of several keys: how long the caller has waited for others of them before. Whoever gives up tells the whole wait. */
+  readonly beforeMs: number
   /** Asks once and takes the answer, instead of waiting. */
   readonly oneTry: boolean
   /** One of several keys, tried before it is waited for: who asks for all of them reports what becomes of it. */
@@ -165,6 +173,7 @@ export function checkRequest(call: Call, options: UsingOptions, settings: Settin
   const waitMs = call === 'tryAcquire' ? 0 : orElse(options.wait, settings.waitMs, WAIT_LIMITS)
   return {
     waitMs,
+    beforeMs: 0,
     oneTry: waitMs === 0,
     isPart: false,
     leaseMs,
@@ -183,8 +192,6 @@ export interface TransactionTerms {
   readonly isolation: Isolation | null
   /** Null: the default of the database. */
   readonly fence: TransactionGuard | false | null
-  readonly leaseMs: number
-  readonly renew: boolean
   readonly usingOptions: UsingOptions
 }
 
@@ -203,8 +210,8 @@ export function checkTransaction(options: TransactionOptions, settings: Settings
   }
   // Whether the lease was in force before COMMIT is what counts; what is committed is not lost after that.
   const usingOptions = { ...rest, onLost: 'ignore' } as const
-  const { leaseMs, renew } = checkRequest('using', usingOptions, settings)
-  return { isolation: isolation ?? null, fence: fence ?? null, leaseMs, renew, usingOptions }
+  checkRequest('using', usingOptions, settings)
+  return { isolation: isolation ?? null, fence: fence ?? null, usingOptions }
 }
 
 /** A lease length given on its own, as to `extend`. */
@@ -242,12 +249,6 @@ function checkContext(context: unknown): string | null {
     throw invalid(`context: at most ${MAX_CONTEXT_BYTES} bytes; keep the rest in your logs`)
   }
   return storable
-}
-
-function checkFlag(name: string, value: unknown, otherwise: boolean): boolean {
-  if (value === undefined) return otherwise
-  if (typeof value !== 'boolean') throw invalid(`${name}: give true or false`)
-  return value
 }
 
 function checkText(name: string, value: unknown): void {

@@ -17,11 +17,12 @@ import type { AnyLease } from './bundle.ts'
 import type { TransactionGuard, TransactionTerms } from './options.ts'
 import { runManaged, type TransactionManager } from './transaction/managed.ts'
 import { nested } from './transaction/nesting.ts'
-import { type Body, checkTokens, inOrder, limitsOf, type Place } from './transaction/order.ts'
+import { type Body, checkTokens, inOrder, type Place } from './transaction/order.ts'
 import { runInMongo } from './transaction/mongo.ts'
 import { beginInMysqlPool, beginOnMysqlConnection } from './transaction/mysql.ts'
 import { beginInPool, beginOnClient } from './transaction/pg.ts'
 import { beginInPostgresJs } from './transaction/postgres-js.ts'
+import { asOfNow } from './transaction/session.ts'
 import { beginInSqlite } from './transaction/sqlite.ts'
 
 export type { TransactionManager } from './transaction/managed.ts'
@@ -75,15 +76,14 @@ export function checkBody(body: unknown, options: unknown): void {
 export function planTransaction(
   db: unknown,
   body: Body,
-  chosen: TransactionTerms,
+  { isolation, fence }: TransactionTerms,
 ): (lease: AnyLease) => Promise<unknown> {
-  const { isolation, fence } = chosen
   const place = placeOf(db)
   if (place) {
     return async (lease) => {
       const guard = fence === null ? await defaultGuard(db as TransactionDatabase) : fence || null
       const { key, keys } = lease
-      const terms = { key, lease, isolation, ...limitsOf(lease, chosen) }
+      const terms = asOfNow({ key, lease, isolation })
       const { connection } = place
       return nested({ keys, connection, guard }, () => inOrder(place, terms, guard, body))
     }
@@ -94,7 +94,7 @@ export function planTransaction(
     return async (lease) => {
       const guard = fence === null ? await mongoGuard(db) : fence || null
       const { key, keys } = lease
-      const terms = { key, lease, isolation, ...limitsOf(lease, chosen) }
+      const terms = asOfNow({ key, lease, isolation })
       const client = isMongoDb(db) ? db.client : db
       return nested({ keys, connection: null, guard }, () => runInMongo(client, terms, guard, body))
     }

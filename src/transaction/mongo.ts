@@ -7,7 +7,7 @@ import { endedInside } from './control.ts'
 import { pause, TimedOut, within } from './limit.ts'
 import { optionsOf, rollBackAnyway, sessionOf } from './mongo-session.ts'
 import { type Body, checkTokens } from './order.ts'
-import { cannotBegin, notHeld, type Terms, unknownOutcome } from './session.ts'
+import { asOfNow, cannotBegin, notHeld, type Terms, unknownOutcome } from './session.ts'
 
 const FIRST_PAUSE_MS = 5
 const LONGEST_PAUSE_MS = 500
@@ -23,7 +23,7 @@ export async function runInMongo(
   body: Body,
 ): Promise<unknown> {
   if (guard) await open(guard, terms)
-  return new Run(client, terms, guard, body).result
+  return new Run(client, asOfNow(terms), guard, body).result
 }
 
 async function open(guard: TransactionGuard, { key, lease, stepMs }: Terms): Promise<void> {

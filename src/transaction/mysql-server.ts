@@ -1,3 +1,4 @@
+import { isGone, numberOf } from '../databases/mysql-errors.ts'
 import { type MysqlSession, textOf } from '../databases/mysql-session.ts'
 import { dialectOf } from '../databases/mysql-version.ts'
 import type { Terms } from './session.ts'
@@ -66,29 +67,13 @@ function limits(most: Readonly<Record<string, string>>): Limits {
   }
 }
 
-/** The server's number for an error; 0 for what the driver or the network came up with. */
-function numberOf(error: unknown): number {
-  const { errno, sqlState } = error instanceof Error ? (error as { errno?: unknown; sqlState?: unknown }) : {}
-  return typeof errno === 'number' && errno >= 1000 && errno < 45_000 && sqlState ? errno : 0
-}
-
-/** Shutting down, or KILL. */
-const FAREWELLS = new Set([1053, 1927, 4031])
 /** The disk, the log, or a limit of time: COMMIT may have been carried out. */
-const IN_DOUBT = new Set([1021, 1026, 1030, 1180, 1317, 1598, 1969, 3024, ...FAREWELLS])
+const IN_DOUBT = new Set([1021, 1026, 1030, 1180, 1317, 1598, 1969, 3024])
 
 /** Whether this answer to COMMIT means that nothing was stored. */
 export function isRefusal(error: unknown): boolean {
   const number = numberOf(error)
-  return number !== 0 && !IN_DOUBT.has(number) && !isFatal(error)
-}
-
-/** Whether the connection is gone, in the words of the server, of the network or of the driver. */
-export function isLoss(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false
-  const { code } = error as { code?: unknown }
-  if (FAREWELLS.has(numberOf(error)) || isFatal(error)) return true
-  return typeof code === 'string' && /^(PROTOCOL_|E[A-Z]+$|ER_SOCKET|ER_CMD_)/.test(code)
+  return number !== 0 && !IN_DOUBT.has(number) && !isGone(error)
 }
 
 /** Whether the server has rolled back the whole transaction with this. What comes next would commit by itself. */
@@ -120,8 +105,4 @@ export function isGivenUp(error: unknown): boolean {
 /** Whether a statement failed because of what it names: it is missing, or out of bounds. */
 export function isAboutMysqlTable(error: unknown): boolean {
   return [1044, 1054, 1142, 1143, 1146, 1364].includes(numberOf(error))
-}
-
-function isFatal(error: unknown): boolean {
-  return (error as { fatal?: unknown }).fatal === true
 }

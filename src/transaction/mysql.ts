@@ -1,15 +1,15 @@
 import { has } from '../databases/methods.ts'
 import type { MysqlConnection, MysqlPool } from '../databases/mysql.ts'
+import { isGone } from '../databases/mysql-errors.ts'
 import { MysqlSession } from '../databases/mysql-session.ts'
 import { LockError } from '../errors.ts'
-import { isThenable } from '../section.ts'
+import { isThenable } from '../thenable.ts'
 import { endedInside } from './control.ts'
 import { TimedOut, within } from './limit.ts'
 import { Loss } from './loss.ts'
 import { handleOn } from './mysql-handle.ts'
 import {
   isInside,
-  isLoss,
   isRefusal,
   isUndone,
   isUnmarked,
@@ -21,7 +21,15 @@ import {
   type Server,
   serverOf,
 } from './mysql-server.ts'
-import { alreadyInside, cannotBegin, Gate, type Session, type Terms, unknownOutcome } from './session.ts'
+import {
+  alreadyInside,
+  asOfNow,
+  cannotBegin,
+  Gate,
+  type Session,
+  type Terms,
+  unknownOutcome,
+} from './session.ts'
 
 /** A connection for one transaction. */
 interface Loan {
@@ -146,10 +154,10 @@ class MysqlTransaction implements Session {
     const session = this.#session
     const { isolation } = this.#terms
     this.#server = await serverOf(from, session)
-    const limits = limitsOn(this.#server, this.#terms)
     const level = isolation === null ? [] : [`set transaction isolation level ${isolation}`]
-    const steps = [limits.set, ...level, 'start transaction', `savepoint ${MARK}`]
     if (!this.#server.compound && (await session.status()).inTransaction) return false
+    const limits = limitsOn(this.#server, asOfNow(this.#terms))
+    const steps = [limits.set, ...level, 'start transaction', `savepoint ${MARK}`]
     try {
       await this.#together(this.#server.compound ? [REFUSE_INSIDE, ...steps] : steps)
     } catch (error) {
@@ -216,7 +224,7 @@ class MysqlTransaction implements Session {
       (error: unknown) => {
         this.#gate.answered()
         if (this.#server && isUndone(error, this.#server)) this.#undone ??= error as Error
-        if (!isLoss(error)) return
+        if (!isGone(error)) return
         this.#loss.add(error)
         this.#loss.found(error)
       },

@@ -1,10 +1,13 @@
+import { onAbort } from '../abort.ts'
+import type { AnyLease } from '../bundle.ts'
+import type { Timer } from '../environment.ts'
 import { LockError } from '../errors.ts'
 import type { Lease } from '../lease.ts'
-import type { TransactionGuard, TransactionTerms } from '../options.ts'
+import type { TransactionGuard } from '../options.ts'
 import { TimedOut, within } from './limit.ts'
 import { isAboutMysqlTable, isGivenUp } from './mysql-server.ts'
 import { isAboutTable, isCancelled, isInterruption } from './postgres.ts'
-import { cannotBegin, notHeld, type Session, type Terms } from './session.ts'
+import { asOfNow, cannotBegin, notHeld, type Session, type Terms } from './session.ts'
 import { takeTurn } from './turns.ts'
 
 /** A database as far as transactions go. */
@@ -30,8 +33,9 @@ export async function inOrder(
   try {
     // Creating a table is no part of the transaction, and needs a connection, perhaps the only one.
     if (guard && place.opensGuard) await open(guard, terms)
-    const session = await place.begin(terms)
-    return await inSession(session, terms, guard, body)
+    const now = asOfNow(terms)
+    const session = await place.begin(now)
+    return await inSession(session, now, guard, body)
   } finally {
     endTurn?.()
   }
@@ -44,7 +48,9 @@ async function inSession(
   body: Body,
 ): Promise<unknown> {
   const { lease } = terms
+  const stopWatching = session.undo && onLoss(lease, () => session.undo?.())
   try {
+    if (!lease.held) throw notHeld(terms)
     if (guard) await check(guard, session, terms)
     if (!lease.held) throw notHeld(terms)
     const result = await body(session.tx as never, lease)
@@ -58,6 +64,24 @@ async function inSession(
     if (!lease.held && (isInterruption(error, session) || isGivenUp(error) || session.lossIn(error)))
       throw notHeld(terms, error)
     throw session.lossIn(error) ?? error
+  } finally {
+    stopWatching?.()
+  }
+}
+
+/** The result stops waiting for it. */
+function onLoss(lease: AnyLease, lost: () => void): () => void {
+  const { env, signal } = lease
+  let timer: Timer = null
+  const look = (): void => {
+    if (!lease.held) return lost()
+    // The client is being closed: it renews no more, and the signal has been given.
+    timer = env.setTimer(lease.remainingMs, look, false)
+  }
+  const unheed = onAbort(signal, look)
+  return () => {
+    unheed()
+    env.clearTimer(timer)
   }
 }
 
@@ -104,16 +128,4 @@ async function turnOn(connection: object, { key, lease, stepMs }: Terms): Promis
   } catch (error) {
     throw cannotBegin(key, error)
   }
-}
-
-/** See `Terms`. */
-export function limitsOf(
-  lease: Lease,
-  { leaseMs, renew }: TransactionTerms,
-): Pick<Terms, 'stepMs' | 'wholeMs'> {
-  const leftMs = lease.remainingMs
-  // Inside another section, its lease is what counts. It is renewed at a third, so two thirds of it are left.
-  const lengthMs = renew ? Math.min(leaseMs, leftMs * 1.5) : leftMs
-  const stepMs = Math.max(1, Math.floor(lengthMs / 3))
-  return { stepMs, wholeMs: renew ? null : Math.max(1, Math.floor(leftMs)) }
 }

@@ -1,14 +1,21 @@
 import { has } from '../databases/methods.ts'
 import { isInTransaction, type PgClient, type PgPool, transactionStatus } from '../databases/pg.ts'
-import { hearErrors } from '../databases/pg-errors.ts'
-import { LockError } from '../errors.ts'
-import { isThenable } from '../section.ts'
+import {
+  hearErrors,
+  isConnectTimeout,
+  isPoolTimeout,
+  UNREACHED,
+  unreachedBy,
+} from '../databases/pg-errors.ts'
+import { describeError, LockError } from '../errors.ts'
+import { isThenable } from '../thenable.ts'
 import { endedInside, isEndedInside, STILL_INSIDE } from './control.ts'
 import { TimedOut, within } from './limit.ts'
 import { Loss } from './loss.ts'
 import { isAftermath, isCutOff, isFarewell, isInside, isRefusal, levelOf, limitsOf } from './postgres.ts'
 import {
   alreadyInside,
+  asOfNow,
   cannotBegin,
   failedInside,
   Gate,
@@ -16,6 +23,7 @@ import {
   type Terms,
   unknownOutcome,
 } from './session.ts'
+import { interrupt, UNDO, WHICH } from './undo.ts'
 
 /** Of the transaction that a statement is in: new if it is its first, or its only one. */
 const AGE = "case when now() = statement_timestamp() then 'new' else 'old' end"
@@ -23,8 +31,8 @@ const AGE = "case when now() = statement_timestamp() then 'new' else 'old' end"
 /** A connection for one transaction. */
 interface Loan {
   readonly client: PgClient
-  /** It came from a pool, and nobody but us has it. */
-  readonly pooled: boolean
+  /** Where it came from, so that nobody but us has it; null if it is the user's own. */
+  readonly pool: PgPool | null
   /** How long BEGIN may take. */
   readonly limitMs: number
   /** One in doubt is closed: it may be inside a transaction, or busy for ever. */
@@ -41,12 +49,12 @@ export async function beginInPool(pool: PgPool, terms: Terms): Promise<Session> 
   try {
     client = await within(lease.env, limit, pool.connect(), (late) => late.release())
   } catch (error) {
-    throw cannotBegin(key, error instanceof TimedOut ? usedUp(pool, error) : error)
+    throw cannotBegin(key, withAdvice(pool, error))
   }
   const lent = client
   const limitMs = stepMs - (lease.env.now() - start)
   const giveBack = (inDoubt: boolean): void => lent.release(inDoubt)
-  return PgSession.begin({ client, pooled: true, limitMs, giveBack }, terms)
+  return PgSession.begin({ client, pool, limitMs, giveBack }, asOfNow(terms))
 }
 
 /** On the user's own connection. The caller sees to it that nobody else uses it. */
@@ -57,7 +65,7 @@ export function beginOnClient(client: PgClient, terms: Terms): Promise<Session> 
     const ending: unknown = end.call(client)
     if (isThenable(ending)) ending.then(undefined, ignore)
   }
-  return PgSession.begin({ client, pooled: false, limitMs: terms.stepMs, giveBack }, terms)
+  return PgSession.begin({ client, pool: null, limitMs: terms.stepMs, giveBack }, terms)
 }
 
 class PgSession implements Session {
@@ -65,15 +73,19 @@ class PgSession implements Session {
   readonly #client: PgClient
   readonly #terms: Terms
   readonly #gate: Gate
+  readonly #pool: PgPool | null
   readonly #giveBack: Loan['giveBack']
   readonly #onError: (error: Error) => void
   readonly #loss: Loss
   /** The last error of a statement, in case it was not passed on. */
   #failure: unknown = null
+  /** See `WHICH`. */
+  #id: unknown
   #left = false
 
-  private constructor({ client, giveBack }: Loan, terms: Terms) {
+  private constructor({ client, pool, giveBack }: Loan, terms: Terms) {
     this.#client = client
+    this.#pool = pool
     this.#terms = terms
     this.#gate = new Gate(terms)
     this.#loss = new Loss(terms, this.#gate)
@@ -94,20 +106,22 @@ class PgSession implements Session {
     const send = (text: string): Promise<unknown> =>
       within(env, { ms: end - env.now(), what }, client.query({ text, rowMode: 'array' }))
     let begun = false
-    // All in one message, so in one round trip. The transaction has the time of this message, unless it is older.
-    const text = `begin ${levelOf(terms)}; select ${AGE}, ${limitsOf(terms)}`
     try {
       // An older `pg` does not tell. With a level, BEGIN fails inside of a transaction, and makes that fail.
       const known = terms.isolation === null || transactionStatus(client) !== undefined
       if (!known && !isNew([await send(`select ${AGE}`)])) throw session.#refuse(loan)
       begun = true
-      if (isNew(await send(text))) return session
+      // All in one message, so in one round trip. The transaction has the time of this message, unless it is older.
+      const limits = limitsOf(asOfNow(terms))
+      const answer = await send(`begin ${levelOf(terms)}; select ${AGE}, ${WHICH}, ${limits}`)
+      session.#id = lastOf(answer)?.rows?.[0]?.[1]
+      if (isNew(answer)) return session
     } catch (error) {
       if (session.#left) throw error
       if (isInside(error)) throw session.#refuse(loan)
       if (error instanceof TimedOut) session.#leave(true)
       // Nothing was begun yet: a transaction that is open is the user's own.
-      else if (!begun && !loan.pooled) session.#leave(false)
+      else if (!begun && !loan.pool) session.#leave(false)
       else await session.rollback()
       throw cannotBegin(terms.key, error)
     }
@@ -115,8 +129,8 @@ class PgSession implements Session {
   }
 
   /** A pool must not lend it again. The user's own transaction goes on; if only the server knew of it, with shorter limits. */
-  #refuse({ pooled }: Loan): LockError {
-    this.#leave(pooled)
+  #refuse({ pool }: Loan): LockError {
+    this.#leave(pool !== null)
     return alreadyInside(this.#terms.key)
   }
 
@@ -166,6 +180,13 @@ class PgSession implements Session {
     }
   }
 
+  undo(): void {
+    if (this.#gate.closed) return
+    // Behind what is under way.
+    this.#client.query({ text: UNDO }).then(undefined, ignore)
+    if (this.#pool && this.#gate.busy) void interrupt(this.#pool, this.#id)
+  }
+
   #leave(inDoubt: boolean): void {
     if (this.#left) return
     this.#left = true
@@ -199,9 +220,13 @@ class PgSession implements Session {
       result.then(
         () => this.#gate.answered(),
         (error: unknown) => {
+          if (isLoss(error)) {
+            this.#loss.add(error)
+            // The event comes later, and COMMIT must not be sent in between.
+            this.#loss.found(error)
+          }
           this.#gate.answered()
           if (!isAftermath(error)) this.#failure = error
-          if (isLoss(error)) this.#loss.add(error)
         },
       )
     }
@@ -229,11 +254,14 @@ function isNew(results: unknown): boolean {
   return lastOf(results)?.rows?.[0]?.[0] === 'new'
 }
 
-function usedUp({ totalCount, idleCount, waitingCount }: PgPool, error: TimedOut): TimedOut {
-  error.message +=
-    ` (${totalCount} open, ${idleCount} idle, ${waitingCount} waiting); make the pool larger, ` +
-    'or hold its connections for less time'
-  return error
+/** Why a pool gave no connection, and what to do. */
+function withAdvice(pool: PgPool, error: unknown): unknown {
+  if (isConnectTimeout(error)) return new Error(`${UNREACHED} (${describeError(error)})`, { cause: error })
+  if (!(error instanceof TimedOut) && !isPoolTimeout(error)) return error
+  const { totalCount, idleCount, waitingCount } = pool
+  const why = unreachedBy(pool) ?? 'make the pool larger, or hold its connections for less time'
+  const counts = `(${totalCount} open, ${idleCount} idle, ${waitingCount} waiting)`
+  return new Error(`${describeError(error)} ${counts}; ${why}`, { cause: error })
 }
 
 function refuseToEnd(): never {

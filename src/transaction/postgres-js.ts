@@ -4,7 +4,16 @@ import { endedInside, isEndedInside, STILL_INSIDE } from './control.ts'
 import { within } from './limit.ts'
 import { Loss } from './loss.ts'
 import { isAftermath, isCutOff, isFarewell, isRefusal, levelOf, limitsOf } from './postgres.ts'
-import { cannotBegin, failedInside, Gate, type Session, type Terms, unknownOutcome } from './session.ts'
+import {
+  asOfNow,
+  cannotBegin,
+  failedInside,
+  Gate,
+  type Session,
+  type Terms,
+  unknownOutcome,
+} from './session.ts'
+import { interrupt, UNDO, WHICH } from './undo.ts'
 
 /**
  * By `sql.begin`, which alone tells when the connection is lost. It sends COMMIT or ROLLBACK itself, according
@@ -16,10 +25,9 @@ export async function beginInPostgresJs(sql: PostgresJs, terms: Terms): Promise<
   const begun = new Promise<Session>((resolve, reject) => {
     const ended: Promise<unknown> = sql.begin(levelOf(terms), (raw) => {
       if (gaveUp) throw new Error('too late, nobody waits any more')
-      // Goes out together with what comes next. If it fails, so does all the rest.
-      raw.unsafe(`select ${limitsOf(terms)}`).then(undefined, () => undefined)
+      const now = asOfNow(terms)
       const decision = new Decision()
-      session = new PostgresJsSession(raw, terms, decision, () => ended)
+      session = new PostgresJsSession({ sql, raw, ended: () => ended }, now, decision)
       resolve(session)
       return decision.promise
     })
@@ -39,6 +47,12 @@ export async function beginInPostgresJs(sql: PostgresJs, terms: Terms): Promise<
   }
 }
 
+interface Begun {
+  readonly sql: PostgresJs
+  readonly raw: PostgresJsQueryable
+  readonly ended: () => Promise<unknown>
+}
+
 class Decision {
   readonly promise: Promise<void>
   commit!: () => void
@@ -54,15 +68,22 @@ class Decision {
 
 class PostgresJsSession implements Session {
   readonly tx: PostgresJsQueryable
+  readonly #sql: PostgresJs
   readonly #raw: PostgresJsQueryable
   readonly #terms: Terms
   readonly #gate: Gate
   readonly #decision: Decision
   readonly #ended: () => Promise<unknown>
   readonly #loss: Loss
+  /** See `WHICH`. */
+  #id: unknown
+  #undone = false
   #decided = false
+  /** What statements of the function got. For such an error the client has rolled back, whatever its code. */
+  readonly #failures = new WeakSet<object>()
 
-  constructor(raw: PostgresJsQueryable, terms: Terms, decision: Decision, ended: () => Promise<unknown>) {
+  constructor({ sql, raw, ended }: Begun, terms: Terms, decision: Decision) {
+    this.#sql = sql
     this.#raw = raw
     this.#terms = terms
     this.#gate = new Gate(terms)
@@ -70,6 +91,14 @@ class PostgresJsSession implements Session {
     this.#decision = decision
     this.#ended = ended
     this.tx = this.#guarded(raw)
+    // Goes out together with what comes next. If it fails, so does all the rest.
+    raw
+      .unsafe(`select ${WHICH}, ${limitsOf(terms)}`)
+      .values()
+      .then(
+        ([row]) => (this.#id = (row as unknown[])[0]),
+        () => undefined,
+      )
   }
 
   get broken(): unknown {
@@ -102,7 +131,7 @@ class PostgresJsSession implements Session {
       await within(lease.env, { ms: lease.remainingMs, what: 'no answer came' }, this.#ended())
     } catch (error) {
       // Also if a statement had failed and the error was not passed on: the client then rolls back.
-      throw isRefusal(error) ? error : unknownOutcome(key, error)
+      throw isRefusal(error) || this.#failures.has(error as object) ? error : unknownOutcome(key, error)
     }
     const failure = await asked
     if (failure === null) return
@@ -118,6 +147,18 @@ class PostgresJsSession implements Session {
     this.#decision.rollBack(new Error('rolled back'))
     const limit = { ms: this.#terms.stepMs, what: 'ROLLBACK was not answered' }
     await within(this.#terms.lease.env, limit, this.#ended()).then(undefined, () => undefined)
+  }
+
+  undo(): void {
+    void this.#undo()
+  }
+
+  async #undo(): Promise<void> {
+    if ((await this.#foundLost()) || this.#gate.closed) return
+    this.#undone = true
+    // Behind what is under way.
+    this.#raw.unsafe(UNDO).then(undefined, () => undefined)
+    if (this.#gate.busy) void interrupt(this.#sql, this.#id)
   }
 
   /**
@@ -146,7 +187,10 @@ class PostgresJsSession implements Session {
             throw this.#gate.misuse('PREPARE TRANSACTION')
           }
         }
-        if (name === 'savepoint') return (...args: unknown[]) => query(value, target, this.#guardedLast(args))
+        if (name === 'savepoint') {
+          const savepoint = (...args: unknown[]): unknown => query(value, target, args)
+          return (...args: unknown[]) => this.#savepoint(savepoint, args)
+        }
         const sends = name === 'unsafe' || name === 'file' || name === 'notify'
         return sends ? (...args: unknown[]) => query(value, target, args) : value
       },
@@ -174,17 +218,32 @@ class PostgresJsSession implements Session {
         if (isCutOff(error) || isFarewell(error)) {
           this.#loss.add(error as Error)
           this.onLoss(error)
-        }
+        } else if (error instanceof Error) this.#failures.add(error)
         reject(error)
       },
     })
   }
 
-  /** Arguments of `savepoint`: the last is a function, which gets a transaction of its own. */
-  #guardedLast(args: unknown[]): unknown[] {
+  /** The last argument is a function, which gets a transaction of its own. */
+  async #savepoint(savepoint: (...args: unknown[]) => unknown, args: unknown[]): Promise<unknown> {
     const work = args.at(-1)
-    if (typeof work !== 'function') return args
-    return [...args.slice(0, -1), (inner: object): unknown => work(this.#guarded(inner))]
+    if (typeof work !== 'function') return savepoint(...args)
+    let failure: { readonly error: unknown } | null = null
+    const guarded = async (inner: object): Promise<unknown> => {
+      try {
+        const result: unknown = work(this.#guarded(inner))
+        return await (Array.isArray(result) ? Promise.all(result) : result)
+      } catch (error) {
+        failure = { error }
+        throw error
+      }
+    }
+    try {
+      return await savepoint(...args.slice(0, -1), guarded)
+    } catch (error) {
+      // Once all is undone the client cannot go back to its savepoint, and complains of that instead.
+      throw this.#undone && failure ? (failure as { error: unknown }).error : error
+    }
   }
 }
 

@@ -11,19 +11,20 @@ export function levelOf({ isolation }: Terms): string {
  * has set. `transaction_timeout` is of PostgreSQL 17; before that a setting of our own without effect.
  */
 export function limitsOf({ stepMs, wholeMs }: Terms): string {
-  const whole = `case when current_setting('server_version_num')::int < 170000
+  const name = `case when current_setting('server_version_num')::int < 170000
     then 'holdfast.transaction_timeout' else 'transaction_timeout' end`
   return [
     MARK,
     atMost('statement_timeout', stepMs),
     atMost('idle_in_transaction_session_timeout', stepMs),
-    ...(wholeMs === null ? [] : [`set_config(${whole}, '${wholeMs}', true)`]),
+    ...(wholeMs === null ? [] : [atMost('transaction_timeout', wholeMs, name)]),
   ].join(', ')
 }
 
-function atMost(setting: string, ms: number): string {
-  const theirs = `(extract(epoch from current_setting('${setting}')::interval) * 1000)::bigint`
-  return `set_config('${setting}', least(${ms}, nullif(${theirs}, 0))::text, true)`
+function atMost(setting: string, ms: number, name = `'${setting}'`): string {
+  // Null if the server knows no such setting.
+  const theirs = `(extract(epoch from current_setting('${setting}', true)::interval) * 1000)::bigint`
+  return `set_config(${name}, least(${ms}, nullif(${theirs}, 0))::text, true)`
 }
 
 /** The SQLSTATE of a server's answer; null for what the driver or the network came up with. */
@@ -42,10 +43,14 @@ export function isRefusal(error: unknown): boolean {
   return state !== null && !/^(08|40003|53|57P|58|F0|XX)/.test(state)
 }
 
+/** Codes of postgres.js, of the network and of TLS. A value or a file of a query may fail with other codes of Node. */
+const CUT_OFF =
+  /^(CONNECTION_|E(CONN|HOST|NET)|E(NOTCONN|PIPE|PROTO|TIMEDOUT)$|ERR_(SSL|TLS)_|ERR_(SOCKET_CLOSED|STREAM_(DESTROYED|WRITE_AFTER_END))$)/
+
 /** Whether the driver says that the connection is gone. */
 export function isCutOff(error: unknown): boolean {
   const { code } = error instanceof Error ? (error as { code?: unknown }) : {}
-  return typeof code === 'string' && /^(CONNECTION_|E[A-Z]+$|ERR_)/.test(code)
+  return typeof code === 'string' && CUT_OFF.test(code)
 }
 
 /**

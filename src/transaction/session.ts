@@ -19,6 +19,21 @@ export interface Terms {
   readonly wholeMs: number | null
 }
 
+/**
+ * With the time limits of this moment: those that the server is to keep count from when it is told, and before that
+ * one may have to wait for a turn, for the guard's table and for a connection.
+ */
+export function asOfNow(terms: Omit<Terms, 'stepMs' | 'wholeMs'>): Terms {
+  const { leaseMs, remainingMs: leftMs, renews } = terms.lease
+  // A statement and a pause are over in time also if no renewal has got through for a while.
+  const stepMs = renews ? Math.min(leaseMs / 3, leftMs / 2) : leftMs / 3
+  return { ...terms, stepMs: atLeastOne(stepMs), wholeMs: renews ? null : atLeastOne(leftMs) }
+}
+
+function atLeastOne(ms: number): number {
+  return Math.max(1, Math.floor(ms))
+}
+
 /** An open transaction, whichever driver it belongs to. */
 export interface Session {
   /** For the guard and for the caller's function. */
@@ -34,6 +49,11 @@ export interface Session {
   commit(): Promise<void>
   /** Never rejects. Does nothing once the session is over, however it ended. */
   rollback(): Promise<void>
+  /**
+   * The lease is lost and the function still runs: what it has locked must not wait for its end. Does nothing once the
+   * end has begun. Absent where nothing can be undone without letting later statements be stored by themselves.
+   */
+  undo?(): void
 }
 
 /**
@@ -100,6 +120,10 @@ export class Gate {
   answered(): void {
     this.#open -= 1
     this.#quietSince = this.#terms.lease.env.now()
+  }
+
+  get busy(): boolean {
+    return this.#open > 0
   }
 
   /** How long the server has had nothing to do, now or before what it does now. */

@@ -201,6 +201,20 @@ describe.each(drivers)('on $name', (driver) => {
     if (driver.pooled) await expectToWork(opened)
   })
 
+  it('a session that is ended during a statement, and the function hides it: nothing is stored, and that is known', async () => {
+    const opened = await driver.open(url)
+    const call = opened.transaction(memoryLocks(), 'key', async (tx) => {
+      await tx.run('insert into t values (1)')
+      const pid = await backendOf(tx)
+      const sleeping = tx.run('select pg_sleep(100)').catch(() => undefined)
+      await observer.run('select pg_terminate_backend($1)', pid)
+      await sleeping
+    })
+    await expect(call).rejects.toMatchObject(LOST)
+    expect(await rows()).toEqual([])
+    if (driver.pooled) await expectToWork(opened)
+  })
+
   it('a session that is ended: another error of the function is passed on as it is', async () => {
     const opened = await driver.open(url)
     // As of a call to another service.

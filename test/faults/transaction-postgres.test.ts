@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { fence } from '../../src/fence/index.ts'
+import type { TransactionOptions } from '../../src/options.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { drivers, heldKeys, memoryLocks, observe } from '../support/transaction-stage.ts'
 
@@ -189,6 +190,31 @@ describe.each(drivers)('a transaction on $name', (driver) => {
     const inner = await locks.using('key', () => limit(30_000, true), { lease: 6000 })
     expect(inner).toBeGreaterThan(1000)
     expect(inner).toBeLessThan(3000)
+  })
+
+  it('ends as a whole with a lease that is not renewed, also of the section around, or when the user says', async () => {
+    const locks = memoryLocks()
+    const { transaction, run } = await driver.open(url, 1)
+    // Before PostgreSQL 17 a setting without effect.
+    const show = `select coalesce(current_setting('transaction_timeout', true),
+      current_setting('holdfast.transaction_timeout', true)) as whole`
+    const wholeMs = async (options?: TransactionOptions): Promise<number> => {
+      const [row] = await transaction(locks, 'key', (tx) => tx.run(show), options)
+      return Number.parseInt((row as { whole: string | null }).whole || '0', 10)
+    }
+    expect(await wholeMs()).toBe(0)
+    expect(await wholeMs({ lease: 6000, renew: false })).toBeGreaterThan(3000)
+    const unrenewed = { lease: 6000, renew: false }
+    for (const keys of ['key', ['key', 'other']] as const)
+      expect(await locks.using(keys, unrenewed, () => wholeMs())).toBeGreaterThan(3000)
+    expect(await locks.using('key', () => wholeMs({ renew: false }))).toBe(0)
+    // A shorter one of the user stays, where the server has one.
+    const known = await run(
+      "select set_config(name, '2500', false) from pg_settings where name = 'transaction_timeout'",
+    )
+    const least = await wholeMs(unrenewed)
+    if (known.length > 0) expect(least).toBe(2500)
+    else expect(least).toBeGreaterThan(3000)
   })
 
   it('in which a statement failed is no success, though the function hid it', async () => {

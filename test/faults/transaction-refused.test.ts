@@ -177,3 +177,42 @@ describe("a client of pg that is inside the user's own transaction", () => {
     expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 })
   })
 })
+
+describe('a query that postgres.js itself refuses', () => {
+  it.each<[string, string, (tx: postgres.TransactionSql) => Promise<unknown>]>([
+    ['a value that cannot be sent', 'ERR_INVALID_ARG_TYPE', (tx) => tx`select ${{ a: 1 } as never}::bytea`],
+    ['a file that is not there', 'ENOENT', (tx) => tx.file('not-there.sql')],
+  ])('for %s: rolled back before the key is free, with its own error', async (_, code, query) => {
+    const locks = memoryLocks()
+    const sql = postgres(url, { max: 1, onnotice: () => undefined, fetch_types: false })
+    atEnd(() => sql.end({ timeout: 0 }))
+    const call = locks.transaction('key', sql, async (tx) => {
+      await tx`insert into t values (1)`
+      await query(tx)
+    })
+    await expect(call).rejects.toMatchObject({ code })
+    expect(await heldKeys(locks)).toEqual([])
+    const open = await observer.run(
+      'select 1 from pg_stat_activity where xact_start is not null and pid <> pg_backend_pid() and datname = current_database()',
+    )
+    expect(open).toEqual([])
+    await locks.transaction('key', sql, (tx) => tx`insert into t values (2)`)
+    expect(await rows()).toEqual([2])
+  })
+
+  it('and whose error the function hides: rolled back, with that error, and the outcome is known', async () => {
+    const locks = memoryLocks()
+    const sql = postgres(url, { max: 1, onnotice: () => undefined, fetch_types: false })
+    atEnd(() => sql.end({ timeout: 0 }))
+    const call = locks.transaction('key', sql, async (tx) => {
+      await tx`insert into t values (1)`
+      await tx`insert into t values (${undefined as never})`.catch(() => undefined)
+    })
+    await expect(call).rejects.toMatchObject({ code: 'UNDEFINED_VALUE' })
+    await locks.transaction('key', sql, async (tx) => {
+      await tx.savepoint((inner) => inner`select ${undefined as never}`).catch(() => undefined)
+      await tx`insert into t values (2)`
+    })
+    expect(await rows()).toEqual([2])
+  })
+})

@@ -25,6 +25,26 @@ export const TRANSACTION_BUGS: readonly Bug[] = [
     ),
     tests: OUTAGES,
   },
+  {
+    ...mutant(
+      'a query that the client itself refuses is taken for a lost connection',
+      'src/transaction/postgres.ts',
+      'CUT_OFF.test(code)',
+      '/^(CONNECTION_|E[A-Z]+$|ERR_)/.test(code)',
+      'rolled back before the key is free',
+    ),
+    tests: 'test/faults/transaction-refused.test.ts',
+  },
+  {
+    ...mutant(
+      'COMMIT is sent to a session that has said farewell',
+      'src/transaction/pg.ts',
+      '// The event comes later, and COMMIT must not be sent in between.\n            this.#loss.found(error)',
+      '',
+      'and the function hides it',
+    ),
+    tests: OUTAGES,
+  },
   mutant(
     'the lock is given back before COMMIT',
     'src/locks.ts',
@@ -41,8 +61,8 @@ export const TRANSACTION_BUGS: readonly Bug[] = [
   mutant(
     'the next transaction on a connection begins before the last one has ended',
     ORDER,
-    'return await inSession(session, terms, guard, body)',
-    'return inSession(session, terms, guard, body)',
+    'return await inSession(session, now, guard, body)',
+    'return inSession(session, now, guard, body)',
   ),
   mutant(
     'a function that fails leaves its transaction open',

@@ -1,0 +1,244 @@
+import pg from 'pg'
+import postgres from 'postgres'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Locks } from '../../src/locks.ts'
+import { interrupt, WHICH } from '../../src/transaction/undo.ts'
+import { freshDatabase } from '../servers/shared-postgres.ts'
+import { atEnd, drivers, memoryLocks, observe, until } from '../support/transaction-stage.ts'
+import type { Tx } from '../support/transaction-drivers.ts'
+
+const LEASE = { lease: 3000, renew: false } as const
+const LOST = { code: 'LOCK_LOST', message: expect.stringMatching(/rolled back/) }
+
+const url = await freshDatabase()
+const observer = await observe(url)
+
+beforeEach(() => observer.run('truncate t'))
+
+/** Whether nobody has a lock on table t. */
+async function isFree(): Promise<boolean> {
+  const rows = await observer.run("select 1 from pg_locks where relation = 't'::regclass")
+  return rows.length === 0
+}
+
+/** Pauses would be ended by the server, before the lease is. */
+async function busyUntil(tx: Tx, over: () => boolean): Promise<void> {
+  while (!over()) {
+    await tx.run('select 1').catch(() => undefined)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** What the lost one does until the test lets it end. */
+function stay(): { over: Promise<void>; end: () => void } {
+  let end!: () => void
+  const over = new Promise<void>((resolve) => (end = resolve))
+  atEnd(end)
+  return { over, end }
+}
+
+/** When the next holder was inside, in ms after its grant. */
+async function nextGetsIn(locks: Locks, transaction: (key: string, body: () => void) => Promise<unknown>) {
+  let [granted, inside] = [0, Number.NaN]
+  locks.on('granted', () => (granted = performance.now()))
+  await transaction('key', () => (inside = performance.now() - granted))
+  return inside
+}
+
+describe.each(drivers)('a transaction on $name whose lease is lost', (driver) => {
+  it.each(['between two statements', 'inside of a savepoint', 'after a statement that failed'])(
+    '%s is undone at once, though its function goes on: the next holder gets in at its grant',
+    async (where) => {
+      const opened = await driver.open(url, 2)
+      const locks = memoryLocks()
+      await opened.transaction(locks, 'key', () => undefined)
+      const { over, end } = stay()
+      const after: unknown[] = []
+      const first = opened.transaction(
+        locks,
+        'key',
+        async (tx, lease) => {
+          await tx.run('insert into t values (1)')
+          if (where === 'inside of a savepoint') await tx.run('savepoint s')
+          if (where === 'after a statement that failed') await tx.run('select 1 / 0').catch(() => undefined)
+          await busyUntil(tx, () => !lease.held)
+          await until('it to be undone', isFree)
+          await over
+          await tx.run('insert into t values (2)').catch((error: unknown) => after.push(error))
+        },
+        LEASE,
+      )
+      first.catch(() => undefined)
+      const others = driver.pooled ? opened : await driver.open(url)
+      const wait = nextGetsIn(locks, (key, body) =>
+        others.transaction(locks, key, body, { wait: '10s', lease: 9000 }),
+      )
+      // Else it would wait for the function of the first, for ever.
+      expect(await wait).toBeLessThan(2000)
+      end()
+      await expect(first).rejects.toMatchObject(LOST)
+      expect(after).toMatchObject([{ code: 'LOCK_LOST' }])
+      expect(await observer.run('select n from t')).toEqual([])
+      // The connection is as good as before.
+      await opened.transaction(locks, 'key', (tx) => tx.run('insert into t values (3)'))
+      expect(await observer.run('select n from t')).toEqual([{ n: 3 }])
+    },
+  )
+
+  it("with an error of its function's own rejects with that", async () => {
+    const opened = await driver.open(url, 2)
+    const own = new Error('own')
+    const call = opened.transaction(
+      memoryLocks(),
+      'key',
+      async (tx, lease) => {
+        await tx.run('insert into t values (1)')
+        await busyUntil(tx, () => !lease.held)
+        throw own
+      },
+      { ...LEASE, lease: 600 },
+    )
+    await expect(call).rejects.toBe(own)
+    expect(await isFree()).toBe(true)
+  })
+
+  it('while its client is being closed is undone as well', async () => {
+    const opened = await driver.open(url, 2)
+    const locks = memoryLocks()
+    const { over, end } = stay()
+    let inside = false
+    const first = opened.transaction(
+      locks,
+      'key',
+      async (tx, lease) => {
+        await tx.run('insert into t values (1)')
+        inside = true
+        await busyUntil(tx, () => !lease.held)
+        await over
+      },
+      LEASE,
+    )
+    await until('it to be inside', () => inside)
+    first.catch(() => undefined)
+    const closing = locks.close()
+    await until('it to be undone', isFree, 3500)
+    end()
+    await expect(first).rejects.toMatchObject({ code: 'LOCK_LOST' })
+    await closing
+  })
+})
+
+describe.each(drivers.filter(({ pooled }) => pooled))('a statement on $name', (driver) => {
+  it('that runs when the lease is lost is interrupted: the next holder gets in at its grant', async () => {
+    const opened = await driver.open(url, 3)
+    const locks = memoryLocks()
+    await opened.transaction(locks, 'key', () => undefined)
+    const first = opened.transaction(
+      locks,
+      'key',
+      async (tx, lease) => {
+        await tx.run('insert into t values (1)')
+        await busyUntil(tx, () => lease.remainingMs < 300)
+        await tx.run('select pg_sleep(10)')
+      },
+      LEASE,
+    )
+    const failure = first.catch((error: unknown) => error)
+    const wait = nextGetsIn(locks, (key, body) =>
+      opened.transaction(locks, key, body, { wait: '10s', lease: 9000 }),
+    )
+    // Else it would wait for the limit of the statement: a third of the lease, of which at most 300 ms were over.
+    expect(await wait).toBeLessThan(600)
+    expect(await failure).toMatchObject(LOST)
+    expect(await observer.run('select n from t')).toEqual([])
+  })
+
+  it('on the only connection ends by its limit, and the call after it works', async () => {
+    const opened = await driver.open(url, 1)
+    const locks = memoryLocks()
+    await opened.transaction(locks, 'key', () => undefined)
+    const call = opened.transaction(
+      locks,
+      'key',
+      async (tx, lease) => {
+        await busyUntil(tx, () => lease.remainingMs < 200)
+        await tx.run('select pg_sleep(10)')
+      },
+      { ...LEASE, lease: 1500 },
+    )
+    await expect(call).rejects.toMatchObject(LOST)
+    await opened.transaction(locks, 'key', (tx) => tx.run('insert into t values (1)'))
+    expect(await observer.run('select n from t')).toEqual([{ n: 1 }])
+  })
+})
+
+it('what is interrupted is that transaction, and not the next one on its connection', async () => {
+  const pool = new pg.Pool({ connectionString: url })
+  atEnd(() => pool.end())
+  const client = await pool.connect()
+  const begin = async (): Promise<unknown> => {
+    await client.query('begin')
+    return (await client.query(`select ${WHICH} as id`)).rows[0].id
+  }
+  const sleep = (s: number): Promise<unknown> =>
+    client.query(`select pg_sleep(${s})`).catch((error: unknown) => error)
+  const old = await begin()
+  await client.query('commit')
+  const present = await begin()
+  const [next] = await Promise.all([sleep(0.3), interrupt(pool, old)])
+  expect(next).not.toBeInstanceOf(Error)
+  const sleeping = sleep(10)
+  // What has not begun cannot be cancelled.
+  const isAsleep = async (): Promise<boolean> =>
+    (await observer.run("select 1 from pg_stat_activity where wait_event = 'PgSleep'")).length > 0
+  await until('it to sleep', isAsleep)
+  await interrupt(pool, present)
+  expect(await sleeping).toMatchObject({ code: '57014' })
+  client.release(true)
+})
+
+describe('what a function sends past `tx` when its lease is lost', () => {
+  it('on its own client of pg fails, rather than being stored by itself', async () => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    atEnd(() => client.end())
+    const call = memoryLocks().transaction(
+      'key',
+      client,
+      async (tx, lease) => {
+        await tx.query('insert into t values (1)')
+        await busyUntil({ run: async (text) => (await tx.query(text)).rows }, () => !lease.held)
+        await until('it to be undone', isFree)
+        await client.query('insert into t values (2)').catch(() => undefined)
+      },
+      { ...LEASE, lease: 600 },
+    )
+    await expect(call).rejects.toMatchObject(LOST)
+    expect(await observer.run('select n from t')).toEqual([])
+  })
+
+  it.each([null, new Error('own')])(
+    'by a savepoint of postgres.js stays on its connection: %s',
+    async (own) => {
+      const sql = postgres(url, { max: 1, onnotice: () => undefined, fetch_types: false })
+      atEnd(() => sql.end({ timeout: 0 }))
+      const call = memoryLocks().transaction(
+        'key',
+        sql,
+        (tx, lease) =>
+          tx.savepoint(async (inner) => {
+            await inner`insert into t values (1)`
+            await busyUntil({ run: async (text) => inner.unsafe(text) }, () => !lease.held)
+            await until('it to be undone', isFree)
+            if (own) throw own
+            await inner`insert into t values (2)`
+          }),
+        { ...LEASE, lease: 600 },
+      )
+      if (own) await expect(call).rejects.toBe(own)
+      else await expect(call).rejects.toMatchObject({ code: 'LOCK_LOST' })
+      await sql`insert into t values (3)`
+      expect(await observer.run('select n from t')).toEqual([{ n: 3 }])
+    },
+  )
+})
