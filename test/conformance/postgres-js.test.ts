@@ -5,11 +5,11 @@ import client, { type PostgresAddress } from '../support/postgres-client.ts'
 
 const address: PostgresAddress = { url: await freshDatabase(), driver: 'postgres' }
 
-// Between processes it is the server that counts, and not the driver: they have their turn with the other one.
 storeConformance(
   { describe, it },
   {
     name: 'postgres with postgres.js',
     createStore: () => client(address),
+    processes: { module: new URL('../support/postgres-client.ts', import.meta.url), argument: address },
   },
 )

@@ -257,6 +257,21 @@ describe('G7 close() while the network is silent', () => {
   })
 })
 
+it('G7 calls that are under way when the store of a URL is closed are answered, or told so at once', async () => {
+  const store = postgresStore(url)
+  await store.open()
+  const calls = Array.from({ length: 6 }, () =>
+    store.list({ limit: 1 }).then(
+      () => 'answered',
+      (error: { code?: string }) => error.code,
+    ),
+  )
+  const start = performance.now()
+  await store.close()
+  for (const outcome of await Promise.all(calls)) expect(outcome).toMatch(/^(answered|CLOSED)$/)
+  expect(performance.now() - start).toBeLessThan(1000)
+})
+
 it('G7 a pool whose idle connections are ended by the server does not end the process', async () => {
   const pool = poolOn(url, { application_name: 'idle' })
   const store = storeOn(pool, { listen: false })

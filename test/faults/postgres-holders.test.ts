@@ -167,7 +167,8 @@ describe('a waiter', () => {
     await Promise.all(turns)
     // 300 ms are the work itself.
     expect(performance.now() - start).toBeLessThan(3000)
-    // One ask that is granted and one release for each; waking all of them each time would make it 400 more.
-    expect(calls() - before).toBeLessThan(100)
+    // One ask that is granted and one release for each. Who is woken too early asks once more, and who sleeps through
+    // its turn on a busy machine may, too; waking all of them each time would make it 400 more.
+    expect(calls() - before).toBeLessThan(75)
   })
 })

@@ -1,9 +1,11 @@
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
+import { memoryStore } from '../../src/stores/memory.ts'
 import { startPgBouncer } from '../servers/pgbouncer.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { everyClient } from '../support/postgres-drivers.ts'
-import { atLast, locksOn, observe, storeOn, until } from '../support/postgres-stage.ts'
+import { everyDriver as transactions, type Tx } from '../support/transaction-drivers.ts'
+import { atEnd, atLast, locksOn, observe, storeOn, until } from '../support/postgres-stage.ts'
 
 const direct = await freshDatabase()
 const query = observe(direct)
@@ -20,7 +22,8 @@ async function leftBehind(): Promise<{ channels: unknown[]; settings: Set<unknow
   try {
     for (let i = 0; i < 30; i += 1) {
       const { rows } = await client.query(`select array(select pg_listening_channels()) as channels,
-        current_setting('lock_timeout') || ' ' || current_setting('synchronous_commit') as settings`)
+        concat_ws(' ', current_setting('lock_timeout'), current_setting('synchronous_commit'),
+          current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')) as settings`)
       channels.push(...rows[0].channels)
       settings.add(rows[0].settings)
     }
@@ -51,7 +54,7 @@ describe.each(everyClient)('PgBouncer in transaction mode, with $name', (client)
       await next.release()
       expect(await waitersOf(key)).toBe(0)
     }
-    expect(await leftBehind()).toEqual({ channels: [], settings: new Set(['0 on']) })
+    expect(await leftBehind()).toEqual({ channels: [], settings: new Set(['0 on 0 0']) })
   })
 
   it('G8 with the URL of the server itself waiters are woken by push', async () => {
@@ -89,6 +92,45 @@ describe.each(everyClient)('PgBouncer in transaction mode, with $name', (client)
       ),
     )
     expect(all.map((locks) => locks.stats().storeFailures)).toEqual([0, 0, 0])
+  })
+})
+
+describe.each(transactions)('a transaction through PgBouncer in transaction mode, on $name', (driver) => {
+  it('is checked, stored and undone as on the server itself, and leaves no setting behind', async () => {
+    await query('create table if not exists account (n int not null)')
+    await query('truncate account')
+    await query('drop table if exists holdfast_fence')
+    // For postgres.js, as the documents say.
+    const opened = await driver.open(`${pooler.url}?prepare=false`, 4)
+    atEnd(() => opened.end())
+    const locks = locksOn(memoryStore())
+    const add = (n: number) => (tx: Tx) => tx.run(`insert into account values (${n})`)
+    // More of them than the pooler has connections.
+    await Promise.all([1, 2, 3, 4, 5, 6].map((n) => opened.transaction(locks, `key ${n}`, add(n))))
+    const own = new Error('own')
+    const failed = opened.transaction(locks, 'key', async (tx) => {
+      await add(7)(tx)
+      throw own
+    })
+    await expect(failed).rejects.toBe(own)
+    await opened.transaction(locks, 'key', add(8))
+    await query(`update holdfast_fence set token = ${2n ** 62n} where resource = 'key'`)
+    await expect(opened.transaction(locks, 'key', add(9))).rejects.toMatchObject({ code: 'STALE_TOKEN' })
+    // The process that the pooler tells is not the server's: it is the server that is asked.
+    const lost = opened.transaction(
+      locks,
+      'lost',
+      async (tx, lease) => {
+        await add(10)(tx)
+        while (lease.remainingMs > 400) await tx.run('select 1')
+        await tx.run('select pg_sleep(10)')
+      },
+      { lease: 1500, renew: false },
+    )
+    await expect(lost).rejects.toMatchObject({ code: 'LOCK_LOST' })
+    const stored = await query('select n from account order by n')
+    expect(stored.map(({ n }) => n)).toEqual([1, 2, 3, 4, 5, 6, 8])
+    expect((await leftBehind()).settings).toEqual(new Set(['0 on 0 0']))
   })
 })
 

@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
+import type { Locks } from '../../src/locks.ts'
 import type { Ask, Store } from '../../src/store.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { askValues } from '../../src/stores/postgres/records.ts'
@@ -9,7 +10,7 @@ import { statementsFor } from '../../src/stores/postgres/statements.ts'
 import { Sweep } from '../../src/stores/shared/sweep.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { askFor, grantOf } from '../support/asks.ts'
-import { atEnd, observe, poolOn, storeOn, until } from '../support/postgres-stage.ts'
+import { atEnd, locksOn, observe, poolOn, storeOn, until } from '../support/postgres-stage.ts'
 
 const url = await freshDatabase()
 const query = observe(url)
@@ -36,6 +37,14 @@ async function grantIn(client: pg.Client, ask: Ask): Promise<number> {
     rowMode: 'array',
   })
   return Number(rows[0]?.[0])
+}
+
+/** Collects the codes of what the server refuses, also of what is tried again. */
+function refusalsOf(pool: pg.Pool, refusals: unknown[]): pg.Pool {
+  return pool.on('connect', (client) => {
+    const { connection } = client as unknown as { connection: EventEmitter }
+    connection.on('errorMessage', ({ code }: { code: string }) => refusals.push(code))
+  })
 }
 
 /** Whether a statement of another session waits for a lock. */
@@ -102,18 +111,39 @@ describe('two steps on one key at the same time', () => {
     expect(await waiting).toBe(grant + 60_000_001)
   })
 
+  it('G7 on a row that somebody keeps locked: each gives up in its time and says why', async () => {
+    const store = storeOn(url)
+    // One for each step: in a queue before one row, the later ones have to wait again.
+    const held = [1, 2, 3, 4].map((i) => askFor(`kept locked ${i}`))
+    const [one, two, three, four] = held as [Ask, Ask, Ask, Ask]
+    await store.acquire(held)
+    const client = await session()
+    await client.query("begin; select 1 from holdfast_locks where key like 'kept locked %' for update")
+    const start = performance.now()
+    const steps = [
+      store.acquire([askFor(one.key)]),
+      store.acquire([askFor(two.key), askFor('not locked')]),
+      store.renew([three]),
+      store.release([four]),
+    ].map((step) => step.then(String, (error: unknown) => error))
+    for (const outcome of await Promise.all(steps)) {
+      expect(outcome).toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+        message: expect.stringMatching(/row .* stays locked; look in pg_stat_activity for a transaction/),
+      })
+    }
+    expect(performance.now() - start).toBeLessThan(3000)
+    await client.query('commit')
+    expect(await store.release([one])).toMatchObject([{ released: true }])
+  })
+
   it("batches in opposite order never stand in each other's way", async () => {
     const keys = Array.from({ length: 60 }, (_, i) => `row ${i}`)
     // A deadlock would be tried again inside the step, and nobody would know.
     const refusals: unknown[] = []
-    const stores = [1, 2, 3, 4].map(() => {
-      const pool = poolOn(url, { max: 2 })
-      pool.on('connect', (client) => {
-        const { connection } = client as unknown as { connection: EventEmitter }
-        connection.on('errorMessage', ({ code }: { code: string }) => refusals.push(code))
-      })
-      return storeOn(pool, { listen: false })
-    })
+    const stores = [1, 2, 3, 4].map(() =>
+      storeOn(refusalsOf(poolOn(url, { max: 2 }), refusals), { listen: false }),
+    )
     const churn = async (store: Store, order: readonly string[]): Promise<void> => {
       for (let round = 0; round < 40; round += 1) {
         const asks = order.map((key) => askFor(key))
@@ -123,6 +153,27 @@ describe('two steps on one key at the same time', () => {
     }
     await Promise.all(stores.map((store, i) => churn(store, i % 2 ? [...keys].reverse() : keys)))
     expect(refusals).toEqual([])
+  })
+
+  it('a deadlock with a transaction of somebody else is tried again inside the step: the call succeeds', async () => {
+    const refusals: unknown[] = []
+    // Who has waited this long looks for a deadlock, once, and is the one to give way.
+    const pool = refusalsOf(poolOn(url, { options: '-c deadlock_timeout=1s' }), refusals)
+    const store = storeOn(pool, { listen: false })
+    const asks = [askFor('deadlock 1'), askFor('deadlock 2')]
+    await store.acquire(asks)
+    await store.release(asks)
+    const other = await session()
+    const lock = (key: string): Promise<unknown> =>
+      other.query('select 1 from holdfast_locks where key = $1 for update', [key])
+    await other.query("begin; set local deadlock_timeout = '1min'")
+    await lock('deadlock 2')
+    const answers = store.acquire(asks)
+    await until('the step to wait', someoneWaits)
+    await lock('deadlock 1')
+    await other.query('commit')
+    expect(await answers).toMatchObject([{ granted: true }, { granted: true }])
+    expect(refusals).toEqual(['40P01'])
   })
 })
 
@@ -143,6 +194,49 @@ it('a client of pg is asked one thing after the other, which its next version wi
   await Promise.all(asks.map((ask) => grantOf(store, ask)))
   await Promise.all(asks.map((ask) => store.release([ask])))
   expect(most).toBe(1)
+})
+
+it('a release notifies the process that waits for the key, and nobody of a key that is not waited for', async () => {
+  // Found before the function of that name in pg_catalog.
+  await query('create schema spy; create table spy.notices (channel text, payload text)')
+  await query(`create function spy.pg_notify(channel text, payload text) returns void language plpgsql as $$
+    begin
+      insert into spy.notices values (channel, payload);
+      perform pg_catalog.pg_notify(channel, payload);
+    end $$`)
+  const open = (): Locks => locksOn(storeOn(poolOn(url, { options: '-c search_path=spy,pg_catalog,public' })))
+  const [holder, other] = [open(), open()]
+  // Other than the echoes of those who listen.
+  const notices = async (): Promise<unknown[]> =>
+    (await query("select payload from spy.notices where payload <> '?'")).map(({ payload }) => payload)
+  const waiting = async (key: string): Promise<boolean> => {
+    const rows = await query('select 1 from holdfast_locks where key = $1 and cardinality(waiters) > 0', key)
+    return rows.length > 0
+  }
+
+  const keys = Array.from({ length: 50 }, (_, i) => `quiet ${i}`)
+  for (let round = 0; round < 2; round += 1)
+    await Promise.all(keys.map((key) => holder.using(key, () => undefined)))
+  // By itself, not in a batch.
+  await holder.using('quiet', () => undefined)
+  expect(await notices()).toEqual([])
+
+  const left = await holder.acquire('left')
+  const aborted = new AbortController()
+  const leaving = other.acquire('left', { wait: '1m', signal: aborted.signal })
+  await until('it to wait', () => waiting('left'))
+  aborted.abort()
+  await expect(leaving).rejects.toMatchObject({ code: 'LOCK_ABORTED' })
+  await until('it to be off the list', async () => !(await waiting('left')))
+  await left.release()
+  expect(await notices()).toEqual([])
+
+  const wanted = await holder.acquire('wanted')
+  const next = other.acquire('wanted', { wait: '1m' })
+  await until('it to wait', () => waiting('wanted'))
+  await wanted.release()
+  expect((await next).held).toBe(true)
+  expect(await notices()).toEqual(['=wanted'])
 })
 
 describe('the sweep of records that have been free for long', () => {

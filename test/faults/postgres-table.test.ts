@@ -2,10 +2,11 @@ import pg from 'pg'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { postgresSql } from '../../src/stores/postgres/index.ts'
 import { createScript } from '../../src/stores/postgres/schema.ts'
+import { startPostgres } from '../servers/postgres.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { everyClient } from '../support/postgres-drivers.ts'
 import { askFor, grantOf } from '../support/asks.ts'
-import { failureOf, locksOn, observe, poolOn, storeOn, until } from '../support/postgres-stage.ts'
+import { atEnd, failureOf, locksOn, observe, poolOn, storeOn, until } from '../support/postgres-stage.ts'
 
 const url = await freshDatabase()
 const query = observe(url)
@@ -151,4 +152,35 @@ it('the statistics tell of the connections of a pool of pg, of one that a URL op
   expect(byUrl.stats().pool).toBeNull()
   await byUrl.using('pool of a URL', () => undefined)
   expect(byUrl.stats().pool?.open).toBeGreaterThan(0)
+})
+
+it('locks on known keys touch no index: its only one is the primary key, and nearly all updates are HOT', async () => {
+  // Of its own: a transaction that stays open in another database keeps the pages here from being cleaned up.
+  const server = await startPostgres()
+  atEnd(() => server.stop())
+  const own = observe(server.url)
+  const pool = poolOn(server.url)
+  const locks = locksOn(storeOn(pool, { listen: false }))
+  const keys = Array.from({ length: 20 }, (_, i) => `hot ${i}`)
+  const rounds = 100
+  await Promise.all(
+    keys.map(async (key) => {
+      for (let round = 0; round < rounds; round += 1) await locks.using(key, () => undefined)
+    }),
+  )
+  await locks.close()
+  // A session tells its figures at its end, if not before.
+  await pool.end()
+  const figures = async (): Promise<{ updates: number; hot: number }> => {
+    const [row] = await own(`select n_tup_upd::int as updates, n_tup_hot_upd::int as hot
+      from pg_stat_user_tables where relname = 'holdfast_locks'`)
+    return row as { updates: number; hot: number }
+  }
+  // Each lock and each release, but for the first lock, which inserts.
+  const all = (2 * rounds - 1) * keys.length
+  await until('the figures', async () => (await figures()).updates >= all)
+  const { updates, hot } = await figures()
+  expect(hot / updates).toBeGreaterThan(0.9)
+  const indexes = await own("select indexname from pg_indexes where tablename = 'holdfast_locks'")
+  expect(indexes).toEqual([{ indexname: 'holdfast_locks_pkey' }])
 })

@@ -1,6 +1,10 @@
+import { inspect } from 'node:util'
+import postgres from 'postgres'
 import { describe, expect, it } from 'vitest'
 import { createLocks } from '../../src/locks.ts'
+import { asLockError } from '../../src/stores/postgres/failures.ts'
 import { postgresSql, postgresStore } from '../../src/stores/postgres/index.ts'
+import { DEFAULT_NAMES } from '../../src/stores/postgres/schema.ts'
 
 const URL = 'postgres://app:s3cret@localhost/app'
 
@@ -81,6 +85,35 @@ describe('postgresStore refuses at the call', () => {
     const { code, message } = refusal(() => createLocks('postgres://app:s3cret@host:port/db'))
     expect(code).toBe('INVALID_OPTION')
     expect(message).not.toContain('s3cret')
+  })
+})
+
+describe('a URL that only the driver finds unreadable is never shown, nor any part of it', () => {
+  const url = 'postgres://app:s3cret,b#c@host/db'
+  const says = {
+    code: 'INVALID_OPTION',
+    message: expect.stringMatching(/URL cannot be read; .*percent-encoded/),
+  }
+
+  it('by pg', async () => {
+    const error = await postgresStore(url)
+      .open?.()
+      .catch((reason: unknown) => reason)
+    expect(error).toMatchObject(says)
+    expect(inspect(error)).not.toContain('s3cret')
+  })
+
+  it('by postgres.js, which puts it into its error', () => {
+    let thrown: unknown
+    try {
+      postgres(url)
+    } catch (error) {
+      thrown = error
+    }
+    expect(inspect(thrown)).toContain('s3cret')
+    const error = asLockError(thrown, DEFAULT_NAMES)
+    expect(error).toMatchObject(says)
+    expect(inspect(error)).not.toContain('s3cret')
   })
 })
 

@@ -1,3 +1,4 @@
+import { isConnectTimeout, UNREACHED } from '../../databases/pg-errors.ts'
 import { describeError, LockError } from '../../errors.ts'
 import { createSchema, createTable, type Names, qualified } from './schema.ts'
 
@@ -22,15 +23,16 @@ const REMEDIES: Readonly<Record<string, string>> = {
   '57P02': 'the server has crashed and is recovering',
   '57P03': 'the server is starting up or shutting down',
   '57P05': 'the server ended the connection',
+  ERR_INVALID_URL: 'the URL cannot be read; write special characters of the password percent-encoded',
   ECONNREFUSED: 'nothing listens there; check host and port, and that the server runs',
   ENOTFOUND: 'the host name is unknown; check it',
   EAI_AGAIN: 'the host name cannot be looked up right now',
   ECONNRESET: 'the connection was cut',
   EPIPE: 'the connection was cut',
-  ETIMEDOUT: 'the server cannot be reached; check host, port and firewall',
-  EHOSTUNREACH: 'the server cannot be reached; check host, port and firewall',
-  ENETUNREACH: 'the server cannot be reached; check host, port and firewall',
-  CONNECT_TIMEOUT: 'the server cannot be reached; check host, port and firewall',
+  ETIMEDOUT: UNREACHED,
+  EHOSTUNREACH: UNREACHED,
+  ENETUNREACH: UNREACHED,
+  CONNECT_TIMEOUT: UNREACHED,
   CONNECTION_ENDED: 'the client given to the store was ended; give one that stays open',
   CONNECTION_DESTROYED: 'the client given to the store was ended; give one that stays open',
 }
@@ -80,10 +82,13 @@ export function asLockError(error: unknown, names: Names): LockError {
   if (error instanceof LockError) return error
   const why = remedyOf(error, names)
   const what = why ? `${why} (${describeError(error)})` : describeError(error)
+  const badUrl = codeOf(error) === 'ERR_INVALID_URL'
   // Waiting does not mend a wrong table.
-  const code =
-    MISFIT.has(codeOf(error)) || codeOf(error) === 'ERR_INVALID_URL' ? 'INVALID_OPTION' : 'STORE_UNAVAILABLE'
-  return new LockError(code, `the postgres store cannot use ${qualified(names)}: ${what}`, { cause: error })
+  const code = badUrl || MISFIT.has(codeOf(error)) ? 'INVALID_OPTION' : 'STORE_UNAVAILABLE'
+  return new LockError(code, `the postgres store cannot use ${qualified(names)}: ${what}`, {
+    // That error has the URL, with its password.
+    cause: badUrl ? undefined : error,
+  })
 }
 
 function remedyOf(error: unknown, names: Names): string | undefined {
@@ -101,6 +106,7 @@ function remedyOf(error: unknown, names: Names): string | undefined {
     /after calling end on the pool|Client was closed|not queryable/.test(error.message)
   )
     return 'the client given to the store was ended, or its connection was lost; give a pool that stays open'
+  if (isConnectTimeout(error)) return UNREACHED
   if (error instanceof Error && error.message.startsWith('Connection terminated'))
     return 'the connection was cut'
   return REMEDIES[code]

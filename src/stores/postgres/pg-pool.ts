@@ -1,8 +1,8 @@
 import { isInTransaction, type PgPool, type PgPoolClient } from '../../databases/pg.ts'
-import { listenToErrors } from '../../databases/pg-errors.ts'
+import { isPoolTimeout, listenToErrors, unreachedBy } from '../../databases/pg-errors.ts'
 import { type Database, type Ears, LIMIT_MS, type Listening } from './database.ts'
 import type { Pool } from '../../store.ts'
-import { insideTransaction, isLost, TimedOut } from './failures.ts'
+import { closedError, insideTransaction, isLost, TimedOut } from './failures.ts'
 import { within } from './limit.ts'
 import { queryOf } from './pg-client.ts'
 import { listenOn, type OwnPgClient } from './pg-listening.ts'
@@ -12,7 +12,7 @@ import type { Statement } from './statements.ts'
 /** What a `Pool` of `pg` has besides, and what it takes to open one more connection like its own. */
 interface Kin {
   readonly Client?: new (options: unknown) => OwnPgClient
-  readonly options?: { readonly max?: number }
+  readonly options?: { readonly max?: number; readonly connectionTimeoutMillis?: number }
 }
 
 interface Loan {
@@ -30,6 +30,8 @@ export class PgPoolDatabase implements Database {
   readonly #pool: PgPool & Kin
   readonly #end: (() => Promise<void>) | undefined
   readonly #stopListening: () => void
+  /** Those who wait for a connection. */
+  readonly #waiting = new Set<() => void>()
 
   /** `end` closes the pool if it is ours. */
   constructor(pool: PgPool, end?: () => Promise<void>) {
@@ -60,7 +62,11 @@ export class PgPoolDatabase implements Database {
 
   async close(): Promise<void> {
     // One of ours may still have something to say while it ends: that the server shuts down, for one.
-    if (this.#end) return this.#end()
+    if (this.#end) {
+      // A pool that is ended forgets them.
+      for (const giveUp of this.#waiting) giveUp()
+      return this.#end()
+    }
     this.#stopListening()
   }
 
@@ -69,7 +75,7 @@ export class PgPoolDatabase implements Database {
     const loan: Loan = { over: false }
     return within(this.#borrow(loan, work), () => {
       loan.over = true
-      if (!loan.giveBack) return this.#usedUp()
+      if (!loan.giveBack) return this.#usedUp(LIMIT_MS)
       loan.giveBack(true)
       return `the server did not answer within ${LIMIT_MS} ms`
     })
@@ -100,7 +106,7 @@ export class PgPoolDatabase implements Database {
   /** Someone may have given a connection back in the middle of a transaction. */
   async #take(loan: Loan): Promise<PgPoolClient> {
     for (let tries = 0; ; tries += 1) {
-      const client = await this.#pool.connect()
+      const client = await this.#connect()
       const inside = isInTransaction(client)
       if (!inside && !loan.over) return client
       client.release(inside)
@@ -109,13 +115,37 @@ export class PgPoolDatabase implements Database {
     }
   }
 
-  #usedUp(): string {
+  #connect(): Promise<PgPoolClient> {
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => {
+        this.#waiting.delete(giveUp)
+        reject(closedError())
+      }
+      this.#waiting.add(giveUp)
+      this.#pool.connect().then(
+        (client) => {
+          if (this.#waiting.delete(giveUp)) resolve(client)
+          else client.release()
+        },
+        (error: Error) => {
+          this.#waiting.delete(giveUp)
+          const { connectionTimeoutMillis: limitMs = LIMIT_MS } = this.#pool.options ?? {}
+          reject(isPoolTimeout(error) ? new TimedOut(this.#usedUp(limitMs)) : error)
+        },
+      )
+    })
+  }
+
+  #usedUp(limitMs: number): string {
     const { totalCount, idleCount, waitingCount, options } = this.#pool
     const counts = `${totalCount} open, ${idleCount} idle, ${waitingCount} waiting`
-    const full = options?.max !== undefined && totalCount >= options.max && idleCount === 0
+    const unreached = unreachedBy(this.#pool)
+    if (unreached) return `the pool gave no connection within ${limitMs} ms (${counts}): ${unreached}`
+    // Of ours, nobody else has one.
+    const full = !this.#end && options?.max !== undefined && totalCount >= options.max && idleCount === 0
     return full
-      ? `no connection of the pool came free within ${LIMIT_MS} ms (${counts}): your own transactions use all ` +
+      ? `no connection of the pool came free within ${limitMs} ms (${counts}): your own transactions use all ` +
           `${options.max} of them; make the pool larger, or give the store a pool of its own`
-      : `the pool gave no connection within ${LIMIT_MS} ms (${counts})`
+      : `the pool gave no connection within ${limitMs} ms (${counts})`
   }
 }

@@ -66,6 +66,31 @@ export const POSTGRES_BUGS: readonly Bug[] = [
     'WAKE_WOKEN: string = `case when l.woken is null and l.woken is not null',
     'store (watch|push)',
   ),
+  {
+    ...mutant(
+      'whoever waits is told before the release is committed',
+      'src/stores/postgres/store.ts',
+      'async release(claims: readonly Claim[]): Promise<readonly ReleaseAnswer[]> {',
+      `async release(claims: readonly Claim[]): Promise<readonly ReleaseAnswer[]> {
+    const { schema, table } = this.#settings.names
+    const early = \`select pg_notify('holdfast:' || l.waiters[1], '=' || l.key) from "\${schema}"."\${table}" as l
+      where l.key = any($1::text::text[]) and cardinality(l.waiters) > 0\`
+    await this.#query({ text: early }, [arrayOf(claims.map(({ key }) => key))])
+    await this.#query({ text: 'select pg_sleep(0.02)' }, [])`,
+      'nobody asks in vain',
+    ),
+    tests: 'test/faults/postgres-holders.test.ts',
+  },
+  {
+    ...mutant(
+      'a grant is told before it is on disk, where the server is set so',
+      'src/stores/postgres/expressions.ts',
+      `then set_config('synchronous_commit', 'on', true) end\``,
+      `then set_config('synchronous_commit', 'off', true) end\``,
+      'synchronous_commit = off',
+    ),
+    tests: 'test/faults/postgres-durability.test.ts',
+  },
   mutant(
     'a prefix is taken for a pattern',
     STATEMENTS,
