@@ -1,3 +1,4 @@
+import { numberOf } from '../../databases/mysql-errors.ts'
 import { describeError, LockError } from '../../errors.ts'
 import { createTable, type Names, qualified } from './schema.ts'
 
@@ -53,12 +54,6 @@ const FORBIDDEN = new Set([1142, 1143])
 const CREATED = 1050
 const IN_THE_WAY = new Set([1205, 1213])
 
-/** The server's number for it, 0 for what the driver or the network came up with. */
-function numberOf(error: unknown): number {
-  const { errno, sqlState } = error instanceof Error ? (error as { errno?: unknown; sqlState?: unknown }) : {}
-  return typeof errno === 'number' && errno >= 1000 && errno < 45_000 && sqlState !== undefined ? errno : 0
-}
-
 function codeOf(error: unknown): string {
   const code = error instanceof Error ? (error as { code?: unknown }).code : undefined
   return typeof code === 'string' ? code : ''
@@ -75,16 +70,6 @@ export function isMissing(error: unknown): boolean {
 
 export function isCreated(error: unknown): boolean {
   return numberOf(error) === CREATED
-}
-
-/** A connection with this error should be closed rather than used again. */
-export function isLost(error: unknown): boolean {
-  const number = numberOf(error)
-  if (number === 0) return true
-  // A pool of mysql2 closes those of a server that has become read-only, too: the next may be the new primary.
-  return (
-    (error as { fatal?: unknown }).fatal === true || [1053, 1290, 1792, 1836, 1927, 4031].includes(number)
-  )
 }
 
 /** What the caller sees: what is wrong with which table, and what to do. */

@@ -1,18 +1,26 @@
 import { within } from '../../databases/limit.ts'
 import type { MysqlConnection, MysqlPool } from '../../databases/mysql.ts'
-import { MysqlSession, type SessionStatus, textOf } from '../../databases/mysql-session.ts'
+import { isSpent } from '../../databases/mysql-errors.ts'
+import { type MysqlReply, MysqlSession, type SessionStatus, textOf } from '../../databases/mysql-session.ts'
 import type { Pool } from '../../store.ts'
 import { type Change, type Database, LIMIT_MS } from './database.ts'
-import { insideTransaction, isLost, TimedOut } from './failures.ts'
+import { insideTransaction, TimedOut } from './failures.ts'
 
 /** Connections that somebody may have given back in the middle of a transaction. */
 const MAX_TRIES = 3
 
-interface Loan {
+/** The connection of one step. */
+class Loan {
   /** Nobody waits for it any more. */
-  over: boolean
+  over = false
   /** While a connection is out. */
-  session?: MysqlSession | undefined
+  session: MysqlSession | undefined
+
+  /** What was given up goes no further: the step after it may be under way, and a late COMMIT or ROLLBACK end that. */
+  async query(sql: string): Promise<MysqlReply> {
+    if (this.over || !this.session) throw new TimedOut('given up before it was sent')
+    return this.session.query(sql)
+  }
 }
 
 /** A pool or a connection, the user's or our own. */
@@ -26,13 +34,13 @@ export class LendingDatabase implements Database {
   }
 
   read(sql: string): Promise<readonly string[]> {
-    return this.#lend(async (session) => ({ rows: textsIn((await session.query(sql)).rows), status: null }))
+    return this.#lend(async (loan) => ({ rows: textsIn((await loan.query(sql)).rows), status: null }))
   }
 
   change({ change, read }: Change): Promise<readonly string[]> {
-    return this.#lend(async (session) => {
-      const { rows, status } = await session.query(change)
-      if (read !== null) return { rows: textsIn((await session.query(read)).rows), status }
+    return this.#lend(async (loan) => {
+      const { rows, status } = await loan.query(change)
+      if (read !== null) return { rows: textsIn((await loan.query(read)).rows), status }
       return withStatus(textsIn(rows))
     })
   }
@@ -47,13 +55,12 @@ export class LendingDatabase implements Database {
 
   /** One limit for both: the wait for a connection, and that for the answer. */
   #lend(work: Work): Promise<readonly string[]> {
-    const loan: Loan = { over: false }
+    const loan = new Loan()
     return within(this.#borrow(loan, work), LIMIT_MS, () => {
-      const { session } = loan
       loan.over = true
-      loan.session = undefined
-      if (!session) return new TimedOut(this.#lender.usedUp())
-      this.#lender.giveBack(session, true)
+      if (!loan.session) return new TimedOut(this.#lender.usedUp())
+      // The only one there is, is not free before what was sent by it is answered, and undone if need be.
+      if (this.#lender.pooled) this.#giveBack(loan, true)
       return new TimedOut(`the server did not answer within ${LIMIT_MS} ms`)
     })
   }
@@ -61,55 +68,59 @@ export class LendingDatabase implements Database {
   async #borrow(loan: Loan, work: Work): Promise<readonly string[]> {
     for (let tries = 1; ; tries += 1) {
       const session = await this.#lender.take()
+      loan.session = session
       if (loan.over) {
-        this.#lender.giveBack(session, false)
+        this.#giveBack(loan, false)
         throw new TimedOut('nobody waits for the connection any more')
       }
-      loan.session = session
       const stopListening = session.hearErrors()
       try {
-        const rows = await this.#apart(session, work)
+        const rows = await this.#apart(session, loan, work)
         if (rows) return rows
         if (tries === MAX_TRIES || !this.#lender.pooled) throw insideTransaction()
       } catch (error) {
-        if (loan.session) this.#lender.giveBack(session, this.#lender.pooled && isLost(error))
-        loan.session = undefined
+        this.#giveBack(loan, this.#lender.pooled && isSpent(error))
         throw error
       } finally {
         stopListening()
-        if (loan.session) this.#lender.giveBack(session, false)
-        loan.session = undefined
+        this.#giveBack(loan, false)
       }
     }
   }
 
+  #giveBack(loan: Loan, broken: boolean): void {
+    const { session } = loan
+    loan.session = undefined
+    if (session) this.#lender.giveBack(session, broken)
+  }
+
   /** Null if the connection is inside a transaction, so that nothing was done, or it was undone. */
-  async #apart(session: MysqlSession, work: Work): Promise<readonly string[] | null> {
+  async #apart(session: MysqlSession, loan: Loan, work: Work): Promise<readonly string[] | null> {
     const { core } = session
     if (!this.#committing.has(core) || !this.#lender.pooled) {
       const { inTransaction, autocommit } = await session.status()
-      if (inTransaction) return this.#undo(session)
-      if (!autocommit) return committed(session, work)
+      if (inTransaction) return this.#undo(loan)
+      if (!autocommit) return committed(session, loan, work)
       this.#committing.add(core)
     }
-    const { rows, status } = await work(session)
+    const { rows, status } = await work(loan)
     if (status?.autocommit === false) {
       this.#committing.delete(core)
       await session.query('commit')
     } else if (status?.inTransaction) {
-      return this.#undo(session)
+      return this.#undo(loan)
     }
     return rows
   }
 
   /** What somebody left in a connection of a pool is nobody's. That of the user's own connection is his. */
-  async #undo(session: MysqlSession): Promise<null> {
-    if (this.#lender.pooled) await session.query('rollback')
+  async #undo(loan: Loan): Promise<null> {
+    if (this.#lender.pooled) await loan.query('rollback')
     return null
   }
 }
 
-type Work = (session: MysqlSession) => Promise<Done>
+type Work = (loan: Loan) => Promise<Done>
 
 interface Done {
   readonly rows: readonly string[]
@@ -169,19 +180,22 @@ export function connectionLender(connection: MysqlConnection): Lender {
       return turn
     },
     giveBack: () => end(),
-    usedUp: () => `no answer came within ${LIMIT_MS} ms: the connection is busy with other statements`,
+    usedUp: () =>
+      `no answer came within ${LIMIT_MS} ms: the connection is busy with other statements, or the server does not answer`,
     end: async () => stopListening(),
   }
 }
 
 /** Where nothing is committed by itself. */
-async function committed(session: MysqlSession, work: Work): Promise<readonly string[]> {
+async function committed(session: MysqlSession, loan: Loan, work: Work): Promise<readonly string[]> {
+  if (loan.over) throw new TimedOut('given up before it was begun')
   try {
-    const { rows } = await work(session)
-    await session.query('commit')
+    const { rows } = await work(loan)
+    await loan.query('commit')
     return rows
   } catch (error) {
     // A statement that waited too long for a row is undone alone: the transaction around it is ours, and still open.
+    // Also of a step that was given up, whose turn on the connection is not over before.
     await session.query('rollback').catch(() => undefined)
     throw error
   }

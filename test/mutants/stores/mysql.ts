@@ -34,6 +34,16 @@ export const MYSQL_BUGS: readonly Bug[] = [
     ),
     tests: TWO_STEPS,
   },
+  {
+    ...mutant(
+      'a step that was given up leaves its connection to the next one before it is undone',
+      'src/stores/mysql/lending.ts',
+      'if (this.#lender.pooled) this.#giveBack(loan, true)',
+      'this.#giveBack(loan, true)',
+      'G1',
+    ),
+    tests: 'test/faults/mysql-given-up.test.ts',
+  },
   mutant(
     'the same owner that asks again keeps the end of its first lease',
     STEPS,
