@@ -9,6 +9,12 @@ import { atEnd, atLast, failureOf, until } from '../support/stage.ts'
 const set = await startSentinel()
 atLast(() => set.stop())
 
+/** All that do not run. */
+async function restart(): Promise<void> {
+  for (const node of set.nodes) if (!node.running) await node.start()
+  await set.settled()
+}
+
 const WRITE = "return redis.call('incr', KEYS[1])"
 
 describe.each(drivers)('$name', (driver) => {
@@ -63,9 +69,9 @@ describe.each(drivers)('$name', (driver) => {
       else await set.sentinelServers[0]?.command('sentinel', 'failover', set.name)
       await heard.until('down a')
       await until('another master', async () => (await set.master()) !== old)
-      const answered = client.eval('return 1', ['key'], [])
+      // One that comes too early is not kept for long.
+      await until('an answer', () => client.eval('return true', ['key'], []).catch(() => false))
       await heard.until('up a', 2)
-      expect(await answered).toBe(1)
       const master = await set.master()
       await until(
         'it is listened to',
@@ -78,4 +84,25 @@ describe.each(drivers)('$name', (driver) => {
       await set.settled()
     },
   )
+
+  it('what nobody waits for any more when the outage ends is not sent, and does not pile up', async () => {
+    const { client, heard } = await stage()
+    atEnd(() => restart())
+    await Promise.all(set.nodes.map((node) => node.kill()))
+    await heard.until('down a')
+    const write = (): Promise<unknown> => client.eval(WRITE, [`late ${driver.name}`], [])
+    const calls = [write(), write(), write()]
+    const givenUp = Promise.allSettled(calls)
+    const reason = expect.objectContaining({
+      message: expect.stringContaining('given up before it was sent'),
+    })
+    // All but the one that node-redis has, which waits for as long as there is no master.
+    expect(await Promise.allSettled(calls.slice(1))).toEqual([
+      { status: 'rejected', reason },
+      { status: 'rejected', reason },
+    ])
+    await restart()
+    expect((await givenUp)[0]).toEqual({ status: 'rejected', reason })
+    expect(await write()).toBe(1)
+  })
 })

@@ -92,7 +92,7 @@ export function renewalMessage(names: Names, renewals: readonly Renewal[]): Mess
 }
 
 export function answerOf(reply: unknown): Answer | Fault {
-  if (typeof reply === 'string' && Number.isNaN(Number(reply))) return { error: wrongRecord(reply) }
+  if (typeof reply === 'string' && Number.isNaN(Number(reply))) return { error: refusal(reply) }
   if (!Array.isArray(reply)) return { granted: true, grant: Number(reply), previous: null }
   const [leftMs, text] = reply as readonly unknown[]
   const { holder } = fieldsOf(text)
@@ -102,13 +102,13 @@ export function answerOf(reply: unknown): Answer | Fault {
 
 export function renewalAnswerOf(reply: unknown): RenewalAnswer | Fault {
   const grant = Number(reply)
-  if (Number.isNaN(grant)) return { error: wrongRecord(reply) }
+  if (Number.isNaN(grant)) return { error: refusal(reply) }
   return grant > 0 ? { renewed: true, grant } : { renewed: false }
 }
 
 export function releaseAnswerOf(reply: unknown): ReleaseAnswer | Fault {
   const code = Number(reply)
-  return Number.isNaN(code) ? { error: wrongRecord(reply) } : { released: code > 0, wanted: code === 2 }
+  return Number.isNaN(code) ? { error: refusal(reply) } : { released: code > 0, wanted: code === 2 }
 }
 
 /** Null where nobody holds the key. */
@@ -140,6 +140,10 @@ function fieldsOf(text: unknown): { readonly holder: Holder; readonly fields: Re
   }
 }
 
-function wrongRecord(message: unknown): Error {
+/**
+ * What the server said instead of doing it, for this key alone: that something else has its name (WRONGTYPE), or that it
+ * writes nothing now (OOM, READONLY, MISCONF).
+ */
+function refusal(message: unknown): Error {
   return asLockError(new Error(String(message)))
 }

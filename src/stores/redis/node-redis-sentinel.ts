@@ -1,5 +1,6 @@
 import { lendMaster, type NodeRedisSentinel } from '../../databases/node-redis.ts'
 import { type Lend, NodeRedisClient } from './node-redis.ts'
+import { CONNECT_LIMIT_MS } from './opened.ts'
 
 /** What `createSentinel` of node-redis gave, to the user or to us: the master that the sentinels name. */
 export class NodeRedisSentinelClient extends NodeRedisClient {
@@ -30,25 +31,52 @@ export class NodeRedisSentinelClient extends NodeRedisClient {
 /**
  * Until one call has its connection, no other is begun; from then on they share it. Else node-redis would take one
  * out of its pool for each of them and give only the last one back, until there is none left.
+ *
+ * While there is no master, node-redis lets that one call wait without a limit. Those behind it do not pile up, and
+ * none that core has given up is sent when there is a master again.
  */
 function oneByOne(sentinel: NodeRedisSentinel): Lend {
-  let beginning: Promise<void> | undefined
+  const waiting = new Set<() => void>()
+  let isBeginning = false
+  const turn = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const begin = (): void => {
+        clearTimeout(timer)
+        waiting.delete(begin)
+        resolve()
+      }
+      const giveUp = (): void => {
+        waiting.delete(begin)
+        reject(tooLate())
+      }
+      const timer = setTimeout(giveUp, CONNECT_LIMIT_MS).unref()
+      waiting.add(begin)
+    })
   return async (work) => {
-    while (beginning) await beginning
-    let resolve: () => void = () => undefined
-    const mine = new Promise<void>((done) => (resolve = done))
-    const begun = (): void => {
-      if (beginning === mine) beginning = undefined
-      resolve()
+    const askedAt = performance.now()
+    if (isBeginning) await turn()
+    isBeginning = true
+    let begun = false
+    const passOn = (): void => {
+      if (begun) return
+      begun = true
+      const [next] = waiting
+      if (next) next()
+      else isBeginning = false
     }
-    beginning = mine
     try {
       return await lendMaster(sentinel, (client) => {
-        begun()
+        passOn()
+        // Also when node-redis does it again.
+        if (performance.now() - askedAt >= CONNECT_LIMIT_MS) throw tooLate()
         return work(client)
       })
     } finally {
-      begun()
+      passOn()
     }
   }
+}
+
+function tooLate(): Error {
+  return new Error(`given up before it was sent: no connection to a master within ${CONNECT_LIMIT_MS} ms`)
 }
