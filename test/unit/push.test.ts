@@ -46,6 +46,69 @@ describe('push', () => {
     await watch.close()
   })
 
+  /** A dismissal fails as long as `fails` says so. */
+  function leaving(fails: () => boolean): { push: Push; heardFor: Set<string>; calls: () => number } {
+    const heardFor = new Set<string>()
+    let calls = 0
+    const waiting = waitingWith(async (keys) => keys)
+    const push = new Push({
+      ...waiting,
+      listen: (waiter, ears) => ({
+        ...waiting.listen!(waiter, ears),
+        add: (key) => void heardFor.add(key),
+        delete: (key) => void heardFor.delete(key),
+      }),
+      dismiss: async () => {
+        calls += 1
+        if (fails()) throw new Error('the connection was cut')
+      },
+    })
+    return { push, heardFor, calls: () => calls }
+  }
+
+  it('G8 who waits no more is off the list in the end, though that failed and nobody else waits', async () => {
+    let down = true
+    const { push, heardFor, calls } = leaving(() => down)
+    const watch = push.watch(() => {})
+    watch.add('key')
+    await vi.advanceTimersByTimeAsync(1000)
+    watch.delete('key')
+    await vi.advanceTimersByTimeAsync(60_000)
+    // Until then, it is heard if this process is woken for it. What is down is not pressed.
+    expect([...heardFor]).toEqual(['key'])
+    expect(calls()).toBeLessThan(70)
+    down = false
+    await vi.advanceTimersByTimeAsync(2000)
+    expect([...heardFor]).toEqual([])
+    expect(vi.getTimerCount()).toBe(0)
+    await watch.close()
+  })
+
+  it('G12 nothing is tried any more after the end, though the list could not be left', async () => {
+    for (const end of ['watch', 'store']) {
+      const { push, calls } = leaving(() => true)
+      const watch = push.watch(() => {})
+      watch.add('key')
+      await vi.advanceTimersByTimeAsync(1000)
+      const denied = push.around([{ key: 'key', owner: 'o', leaseMs: 1000, holder }], async () => {
+        await new Promise((resolve) => setTimeout(resolve, 10_000))
+        return [{ granted: false, retryInMs: 1, holder }]
+      })
+      watch.delete('key')
+      await vi.advanceTimersByTimeAsync(5000)
+      expect(calls()).toBeGreaterThan(1)
+      await (end === 'watch' ? watch : push).close()
+      expect(vi.getTimerCount()).toBe(1)
+      if (end === 'watch') await push.close()
+      await vi.advanceTimersByTimeAsync(10_000)
+      await denied
+      const last = calls()
+      expect(vi.getTimerCount()).toBe(0)
+      await vi.advanceTimersByTimeAsync(60_000)
+      expect(calls()).toBe(last)
+    }
+  })
+
   const unnoted: [string, Waiting['pass']][] = [
     ['there is no list', async () => false],
     ['it fails', () => Promise.reject(new Error('the connection was cut'))],

@@ -6,6 +6,8 @@ import type { Answer, Ask, Fault, Watch } from '../../store.ts'
 const POLL_MS = 100
 /** One who was woken and has not asked by then leaves it to the next. */
 const TURN_MS = 50
+/** A list that could not be left is tried again after this: meanwhile, who is woken by it passes the word on. */
+const LEAVE_MS = 1000
 /** Keys in one call. */
 const MOST_KEYS = 1000
 /** One call that hangs must not hold up all others. */
@@ -67,7 +69,9 @@ export class Push {
   #hearing: Hearing | undefined
   #soon: NodeJS.Immediate | undefined
   #poll: NodeJS.Timeout | undefined
+  #leaveAgain: NodeJS.Timeout | undefined
   #working: Promise<void> | undefined
+  #closed = false
 
   constructor(waiting: Waiting) {
     this.#waiting = waiting
@@ -128,6 +132,7 @@ export class Push {
   }
 
   async close(): Promise<void> {
+    this.#closed = true
     this.#audiences.clear()
     for (const key of this.#enlisted) this.#leave(key)
     await this.#stop()
@@ -246,7 +251,7 @@ export class Push {
         if (fresh.length > 0) (await this.#lookAt(fresh)).forEach((key) => this.#announce(key))
       }
     } catch {
-      // The next poll goes on with it; the steps of the store report what is wrong.
+      // The next poll, or the next try to leave, goes on with it; the steps of the store report what is wrong.
     }
   }
 
@@ -254,12 +259,20 @@ export class Push {
     try {
       await bounded(this.#waiting.dismiss(keys, this.id))
     } catch (error) {
-      // Again, with what is next to be done.
+      // Again, with what is next to be done, and though there be nothing: who is woken has to listen until then.
       for (const key of keys) if (!this.#watches(key)) this.#leaving.add(key)
+      if (!this.#closed) this.#leaveAgain ??= this.#tryToLeave()
       throw error
     }
     // Only now: until it is done, this process may be woken for them, and has to pass that on.
     for (const key of keys) if (!this.#watches(key)) this.#strike(key)
+  }
+
+  #tryToLeave(): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.#leaveAgain = undefined
+      if (this.#leaving.size > 0) void this.#work()
+    }, LEAVE_MS).unref()
   }
 
   async #lookAt(keys: readonly string[]): Promise<readonly string[]> {
@@ -312,6 +325,8 @@ export class Push {
     this.#fresh.clear()
     for (const key of [...this.#turns.keys()]) if (this.#endTurn(key)) this.#pass(key)
     await this.#work()
+    clearTimeout(this.#leaveAgain)
+    this.#leaveAgain = undefined
     const hearing = this.#hearing
     this.#hearing = undefined
     await hearing?.stop()
