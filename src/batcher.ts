@@ -47,8 +47,8 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
   readonly #step: Step<I, O>
   #pending: Pending<I, O>[] = []
   #flushing = false
-  /** When each call under way was made, oldest first. */
-  readonly #inFlight = new Set<{ readonly at: number }>()
+  /** When each call under way was made, oldest first. No `Set`, as in `Connection`; there are few. */
+  readonly #inFlight: { readonly at: number }[] = []
   #slowTimer: Timer = null
 
   constructor(env: Environment, connection: Connection, step: Step<I, O>) {
@@ -71,17 +71,17 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
   #flush(): void {
     this.#flushing = false
     while (this.#pending.length > 0) {
-      if (this.#inFlight.size > 0 && !this.#overtakes()) return
+      if (this.#inFlight.length > 0 && !this.#overtakes()) return
       this.#call(this.#take())
     }
   }
 
   // A call that is merely under way gathers company for the next; one that hangs must not.
   #overtakes(): boolean {
-    if (this.#inFlight.size >= MAX_IN_FLIGHT) return false
-    if (this.#inFlight.size < MAX_GROUPS && this.#pending.length >= GROUP && this.#isNear()) return true
+    if (this.#inFlight.length >= MAX_IN_FLIGHT) return false
+    if (this.#inFlight.length < MAX_GROUPS && this.#pending.length >= GROUP && this.#isNear()) return true
     const now = this.#env.now()
-    const young = [...this.#inFlight].filter(({ at }) => now - at < HUNG_MS)
+    const young = this.#inFlight.filter(({ at }) => now - at < HUNG_MS)
     const afterNewest = (young.at(-1)?.at ?? -Infinity) + SLOW_MS - now
     const afterOldest = young.length < MAX_SLOW ? 0 : (young[0]?.at ?? now) + HUNG_MS - now
     const waitMs = Math.max(afterNewest, afterOldest)
@@ -125,12 +125,12 @@ export class Batcher<I extends { readonly key: string }, O extends object> {
 
   #call(batch: readonly Pending<I, O>[]): void {
     const call = { at: this.#env.now() }
-    this.#inFlight.add(call)
+    this.#inFlight.push(call)
     const items = batch.map((pending) => pending.item)
     this.#connection.call(
       { name: this.#step.name, keys: items.length, step: (store) => this.#step.call(store, items) },
       (answers, sentAt) => {
-        this.#inFlight.delete(call)
+        this.#inFlight.splice(this.#inFlight.indexOf(call), 1)
         this.#dropSlowTimer()
         // First: the store can be busy with these while the others are told.
         if (this.#pending.length > 0) this.#flush()

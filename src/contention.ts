@@ -19,7 +19,7 @@ export class Contention {
   }
 }
 
-/** What a caller gets of an attempt. */
+/** What a caller gets of an attempt. Given what it made itself, it gives the same again. */
 export type Outcome<T> = (keys: Keys, outcome: AnyLease | Contention) => T
 
 export function leaseOrNull(_keys: Keys, outcome: AnyLease | Contention | null): AnyLease | null {

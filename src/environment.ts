@@ -21,9 +21,13 @@ export interface Environment {
 /** Beyond this, `setTimeout` fires at once. */
 export const LONGEST_TIMER_MS: number = 2 ** 31 - 1
 
-/** Keeps the process alive until it is cleared: all else that will happen may be in the background. */
-export function keepAwake(env: Environment): Timer {
-  return env.setTimer(LONGEST_TIMER_MS, nothing, false)
+/** Keeps the process alive until the result is called: all else that will happen may be in the background. */
+export function keepAwake(env: Environment): () => void {
+  let timer: Timer
+  // One timer lasts 24.8 days; a leader may lead for longer.
+  const arm = (): void => void (timer = env.setTimer(LONGEST_TIMER_MS, arm, false))
+  arm()
+  return () => env.clearTimer(timer)
 }
 
 /** Opaque: whatever the environment's `setTimer` returned. */

@@ -2,6 +2,7 @@ import type { Bid } from './bid.ts'
 import type { Environment } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { KeyLease } from './key-lease.ts'
+import type { Line } from './line.ts'
 import type { Journal } from './monitor/journal.ts'
 import type { Request } from './options.ts'
 import type { Renewals } from './renewals.ts'
@@ -28,9 +29,6 @@ export interface HoldKeeping {
   readonly renewals: Renewals
   /** Fires each hold's deadline on a timer that no renewal, reply or queue can delay. */
   readonly deadlines: Schedule<Hold>
-  /** The outermost lease is done with the hold: pass it on or give it back. */
-  readonly leave: (hold: Hold) => Promise<Leaving>
-  readonly lost: (hold: Hold) => void
 }
 
 /**
@@ -57,6 +55,7 @@ export class Hold {
   /** Lost without word from the store, which a renewal may have reached all the same. */
   mayBeAtStore = false
   readonly #keeping: HoldKeeping
+  readonly #line: Line
   readonly #deadline: Entry<Hold> = new Entry(this)
   /** Why it is not renewed any more. */
   #windingDown: string | null = null
@@ -64,11 +63,13 @@ export class Hold {
 
   constructor(
     keeping: HoldKeeping,
+    line: Line,
     bid: Bid,
     request: Request,
     grant: { readonly number: number; readonly sentAt: number },
   ) {
     this.#keeping = keeping
+    this.#line = line
     this.bid = bid
     this.request = request
     this.leaseMs = request.leaseMs
@@ -152,7 +153,7 @@ export class Hold {
     this.#stop()
     // First the holder, then anybody who might be let in.
     this.lease?.lose(reason)
-    this.#keeping.lost(this)
+    this.#line.lost(this)
   }
 
   /** No more renewals; the lease ends at its deadline unless it is released before. */
@@ -168,8 +169,9 @@ export class Hold {
     this.#stop()
   }
 
+  /** The outermost lease is done with it: it is passed on or given back. */
   leave(): Promise<Leaving> {
-    return this.#keeping.leave(this)
+    return this.#line.leave(this)
   }
 
   extend(leaseMs: number): Promise<void> {

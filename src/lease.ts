@@ -53,6 +53,7 @@ export interface Lease {
   /** Releases the lease if that was not done yet. Never throws: the body's own outcome counts. */
   [Symbol.asyncDispose](): Promise<void>
 
+  /** For `JSON.stringify`, and for logs: the key, the token as text, and how it stands at this moment. */
   toJSON(): LeaseJson
 }
 

@@ -90,15 +90,20 @@ export class Line implements Queue {
       if (!isPart) this.#keeping.journal.timedOut(contention)
       return Promise.resolve(contention)
     }
-    const waiter = new Waiter(this.#keeping.env, request, this)
+    const waiter = new Waiter(this.#keeping.env, request)
     this.#waiters.add(waiter, !free && (this.#hold ?? this.#denial) !== null, this.#foreignHolder())
+    waiter.wait(this)
     if (free) this.#ask()
     else if (this.#phase === 'courteous') this.#pause(this.#courteousUntil - this.#keeping.env.now())
     return waiter.promise
   }
 
-  /** The outermost lease on `hold`, which is in force, is done. Resolves to whether it still was ours. */
+  /** The outermost lease on `hold` is done. Resolves to whether it still was ours. */
   leave(hold: Hold): Promise<Leaving> {
+    if (!hold.held) {
+      this.#keeping.compensation.add(hold.bid, hold.mayBeAtStore)
+      return Promise.resolve(false)
+    }
     const lingerMs = hold.since + hold.atLeastMs - this.#keeping.env.now()
     if (lingerMs > 0) {
       if (this.#closing) this.#dropHold()
@@ -209,7 +214,7 @@ export class Line implements Queue {
       this.#failed(asker, new LockError('STORE_UNAVAILABLE', 'the store answered after the lease was over'))
       return
     }
-    const hold = new Hold(this.#keeping, bid, asker.request, { number: answer.grant, sentAt })
+    const hold = new Hold(this.#keeping, this, bid, asker.request, { number: answer.grant, sentAt })
     this.#heard(null)
     this.#unwatch()
     this.#hold = hold
@@ -268,9 +273,10 @@ export class Line implements Queue {
   }
 
   #refuse(waiter: Waiter): void {
-    const contention = this.#contention(this.#waiters.letGo(waiter))
+    const { beforeMs, isPart } = waiter.request
+    const contention = this.#contention(beforeMs + this.#waiters.letGo(waiter))
     waiter.refuse(contention)
-    if (!waiter.request.isPart) this.#keeping.journal.timedOut(contention)
+    if (!isPart) this.#keeping.journal.timedOut(contention)
   }
 
   #fail(waiter: Waiter, how: 'aborted' | 'failed', error: LockError): void {

@@ -60,18 +60,22 @@ import {
 import type { Limits, Longest } from './waiting-room.ts'
 import { Workings } from './workings.ts'
 
-/** A client of one store, for this process. Make one and share it. */
+/**
+ * A client of one store, for this process. Make one and share it. It opens nothing before the first call.
+ * `store`: a URL of `memory:`, `sqlite:./locks.db`, `postgres://`, `mysql://`, `mariadb://`, `redis://`, `valkey://` or
+ * `mongodb://`; or a store object such as `memoryStore()` or `postgresStore(pool)`.
+ */
 export function createLocks(store: Store | string, options: LocksOptions = {}): Locks {
   return new Locks(store, options)
 }
 
+/** What `using` runs while it holds the key. The lease has the token and the signal. */
 export type Body<T> = (lease: Lease) => T | Promise<T>
 
-/**
- * The way of a lock: `acquire` → WaitingRoom (a Line per key; its head alone asks) → Batcher → Store
- * → Hold → Lease. All holds share one schedule of renewals and one of deadlines. `release` → the
- * next in line, or Batcher → Store.
- */
+// The way of a lock: `acquire` → WaitingRoom (a Line per key; its head alone asks) → Batcher → Store → Hold → Lease.
+// All holds share one schedule of renewals and one of deadlines. `release` → the next in line, or Batcher → Store.
+
+/** What `createLocks` returns: takes, shows and frees keys of one store. Its waiters queue for each other. */
 export class Locks {
   readonly #workings: Workings
   readonly #once: Once
@@ -122,7 +126,8 @@ export class Locks {
   using<T>(key: Keys, body: Body<T>, options?: UsingOptions): Promise<T>
   using<T>(key: Keys, options: UsingOptions, body: Body<T>): Promise<T>
   async using<T>(key: Keys, second: Body<T> | UsingOptions, third?: Body<T> | UsingOptions): Promise<T> {
-    // What this function keeps is kept for each that waits: no closure in it, and no list taken apart.
+    // This frame lives for as long as the caller waits, once for each. So no closure in it, which would keep its
+    // variables on the heap, and no rest parameters, which would keep an array: about 50 and 60 bytes per waiter.
     const body = typeof second === 'function' ? second : third
     const options = typeof second === 'function' ? third : second
     if (typeof body !== 'function')
@@ -266,6 +271,7 @@ export class Locks {
     return this.#workings.records.evict(key, grant)
   }
 
+  /** Counters and times since the client was made, and what it holds now. Asks no store. Works after `close()`, too. */
   stats(): LockStats {
     const { journal, room, connection } = this.#workings
     return journal.stats.snapshot({ held: room.held, waiting: room.waiting, pool: connection.pool })
@@ -354,7 +360,10 @@ export class Locks {
     this.#workings.events.clear()
   }
 
-  /** What tracers see is what the caller gets: that is `as`. */
+  /**
+   * What tracers see is what the caller gets: that is `as`. Without tracers `as` is left to the caller, who awaits this
+   * anyhow: here it would cost 200 bytes per waiter, in a `then`, or 500, in a frame. So with tracers it is applied twice.
+   */
   #enter<T>(keys: Keys, request: Request, as: Outcome<T>): Promise<AnyLease | Contention | T> {
     const { tracers, entrance } = this.#workings
     if (!tracers) return entrance.enter(keys, request)

@@ -1,3 +1,4 @@
+import type { Duration } from './duration.ts'
 import type { Environment } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { Lease } from './lease.ts'
@@ -14,6 +15,8 @@ export type OnceOutcome = 'ran' | 'done'
 
 /** Options of `once`. */
 export interface OnceOptions extends AcquireOptions {
+  /** How long to wait for another to do it. Default: 5 minutes, or the client's if that is longer. */
+  readonly wait?: Duration | undefined
   /** Whether the job is done: looks for the mark that `run` leaves. Asked often, so it should be cheap. */
   readonly done: () => boolean | Promise<boolean>
   /** Does the job and leaves the mark, last. May find half of the work of one that died. */

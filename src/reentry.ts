@@ -28,8 +28,9 @@ export class Level implements Queue {
       if (!request.isPart) journal.timedOut(contention)
       return Promise.resolve(contention)
     }
-    const waiter = new Waiter(env, request, this)
+    const waiter = new Waiter(env, request)
     this.#siblings.push(waiter)
+    waiter.wait(this)
     return waiter.promise
   }
 
@@ -42,7 +43,7 @@ export class Level implements Queue {
       journal.stats.counters.aborted += 1
       waiter.fail(aborted(key, waiter.request.signal))
     } else {
-      const contention = new Contention(key, waitedMs, null, SIBLING)
+      const contention = new Contention(key, waiter.request.beforeMs + waitedMs, null, SIBLING)
       waiter.refuse(contention)
       journal.timedOut(contention)
     }

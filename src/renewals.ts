@@ -29,7 +29,7 @@ export class Renewals {
   }
 
   add(hold: Hold, sentAt: number): void {
-    const interval = intervalOf(hold)
+    const interval = untilNext(hold, sentAt)
     this.#schedule.set(hold.renewal, sentAt + interval, interval * GATHER)
   }
 
@@ -39,10 +39,12 @@ export class Renewals {
 
   /** Resolves when the store has confirmed it; rejects with the reason if it did not. */
   renewNow(hold: Hold, leaseMs: number): Promise<void> {
+    const { lease } = hold
     return new Promise((resolve, reject) => {
       this.#send(hold, leaseMs, (error) => {
         if (error) return reject(error)
-        hold.leaseMs = leaseMs
+        // It may have been handed on meanwhile, to one that asked for another length.
+        if (hold.lease === lease) hold.leaseMs = leaseMs
         resolve()
       })
     })
@@ -54,12 +56,12 @@ export class Renewals {
 
   #renew(hold: Hold): void {
     // Due again before the answer: a call that hangs is overtaken, not waited for.
-    this.#schedule.set(hold.renewal, this.#env.now() + intervalOf(hold) / 2)
+    this.#schedule.set(hold.renewal, this.#env.now() + paceOf(hold) / 2)
     if (hold.renewalsUnderWay >= MAX_UNDER_WAY) return
     this.#send(hold, hold.leaseMs, (error) => {
       // Not in the schedule: the hold ended, or is not to be renewed any more.
       if (!error || hold.renewal.slot < 0) return
-      const backoff = Math.min(FIRST_RETRY_MS * 2 ** hold.failures, intervalOf(hold) / 2)
+      const backoff = Math.min(FIRST_RETRY_MS * 2 ** hold.failures, paceOf(hold) / 2)
       hold.failures += 1
       hold.failure = error
       this.#schedule.set(hold.renewal, this.#env.now() + backoff * (0.5 + this.#env.random() / 2))
@@ -92,9 +94,19 @@ export class Renewals {
   }
 }
 
-function intervalOf(hold: Hold): number {
+function paceOf(hold: Hold): number {
   const third = hold.leaseMs / 3
   return hold.request.rotateMs > 0 ? Math.min(third, hold.request.rotateMs) : third
+}
+
+/** A third of the lease at most, and in steps that meet the moment when the token is to rise. */
+function untilNext(hold: Hold, sentAt: number): number {
+  const third = hold.leaseMs / 3
+  const { rotateMs } = hold.request
+  if (rotateMs === 0) return third
+  // One that was sent just before its time did not raise the token.
+  const left = Math.max(hold.rotatedAt + rotateMs - sentAt, rotateMs * GATHER)
+  return left / Math.ceil(left / third)
 }
 
 function gone(hold: Hold): LockError {

@@ -34,10 +34,6 @@ export class Schedule<T> {
     this.#due = due
   }
 
-  get size(): number {
-    return this.#heap.length
-  }
-
   /** Adds the entry or moves it. */
   set(entry: Entry<T>, dueAt: number, slackMs = 0): void {
     if (this.#closed) return

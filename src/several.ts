@@ -26,7 +26,8 @@ export async function takeAll(
 ): Promise<AnyLease | Contention> {
   const { counters } = journal.stats
   const start = env.now()
-  const leftMs = (): number => Math.max(0, request.waitMs - (env.now() - start))
+  const waitedMs = (): number => env.now() - start
+  const leftMs = (): number => Math.max(0, request.waitMs - waitedMs())
   let parts: KeyLease[] = []
   const end = (contention: Contention): Contention => {
     giveBack(parts)
@@ -39,15 +40,16 @@ export async function takeAll(
       counters.requests += granted
       if (stop !== null) {
         counters.requests += 1
-        // Read once: it goes on falling.
-        const waitMs = leftMs()
+        // Read once: it goes on.
+        const beforeMs = waitedMs()
+        const waitMs = Math.max(0, request.waitMs - beforeMs)
         if (waitMs === 0 || !mayPass(stop)) {
           if (!(stop instanceof Contention)) throw counted(stop, counters)
-          const contention = new Contention(stop.key, env.now() - start, stop.holder, stop.by)
+          const contention = new Contention(stop.key, beforeMs, stop.holder, stop.by)
           journal.timedOut(contention)
           return end(contention)
         }
-        const outcome = await enter(keys[parts.length] as string, { ...request, waitMs })
+        const outcome = await enter(keys[parts.length] as string, { ...request, waitMs, beforeMs })
         if (outcome instanceof Contention) return end(outcome)
         parts.push(outcome)
       }

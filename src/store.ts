@@ -150,14 +150,19 @@ export interface LockPage {
   readonly next: string | null
 }
 
+/** A key that is held, as the store has it: what `list` and `inspect` show. */
 export interface LockRecord {
   readonly key: string
+  /** The store's number of the grant, for `forceRelease`. The token is this × 1024, plus the hand-offs since. */
   readonly grant: number
   readonly holder: Holder
   /** When the key was granted: milliseconds since 1970 on the store's clock. */
   readonly since: number
+  /** The length of the lease. */
   readonly leaseMs: number
+  /** What is left of the lease, unless it is renewed. */
   readonly remainingMs: number
+  /** Whether someone was denied the key since it was granted. */
   readonly wanted: boolean
 }
 

@@ -23,13 +23,15 @@ export class Waiter implements Linked<Waiter> {
   met = false
   readonly #env: Environment
   readonly #since: number
-  readonly #stopListening: (() => void) | null
+  #stopListening: (() => void) | null = null
   #timer: Timer = null
+  /** Instead of the timer, where the wait has no end. */
+  #letSleep: (() => void) | null = null
   #waiting = true
   #resolve!: (outcome: KeyLease | Contention) => void
   #reject!: (error: LockError) => void
 
-  constructor(env: Environment, request: Request, queue: Queue) {
+  constructor(env: Environment, request: Request) {
     this.#env = env
     this.request = request
     this.#since = env.now()
@@ -37,12 +39,16 @@ export class Waiter implements Linked<Waiter> {
       this.#resolve = resolve
       this.#reject = reject
     })
-    const { oneTry, waitMs, signal } = request
+  }
+
+  /** It is in that queue now. A signal that is aborted already takes it out again at once. */
+  wait(queue: Queue): void {
+    const { oneTry, waitMs, signal } = this.request
     if (waitMs === Infinity) {
-      if (!oneTry) this.#timer = keepAwake(env)
+      if (!oneTry) this.#letSleep = keepAwake(this.#env)
     } else if (waitMs > 0 || !oneTry) {
       // One try without any wait ends with its answer, not with a timer.
-      this.#timer = env.setTimer(waitMs, () => queue.gaveUp(this, 'timeout'), false)
+      this.#timer = this.#env.setTimer(waitMs, () => queue.gaveUp(this, 'timeout'), false)
     }
     this.#stopListening = signal ? onAbort(signal, () => queue.gaveUp(this, 'abort')) : null
   }
@@ -75,6 +81,7 @@ export class Waiter implements Linked<Waiter> {
     this.#waiting = false
     if (this.#timer !== null) this.#env.clearTimer(this.#timer)
     this.#timer = null
+    this.#letSleep?.()
     this.#stopListening?.()
   }
 }

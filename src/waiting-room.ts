@@ -2,7 +2,6 @@ import { Bid } from './bid.ts'
 import type { Contention } from './contention.ts'
 import { keepAwake } from './environment.ts'
 import type { LockError } from './errors.ts'
-import type { Hold, Leaving } from './hold.ts'
 import { KeyMap } from './key-map.ts'
 import type { KeyLease } from './key-lease.ts'
 import { Line, type LineKeeping } from './line.ts'
@@ -11,10 +10,7 @@ import type { Ask, LockRecord, Watch } from './store.ts'
 import type { Crowd } from './waiters.ts'
 
 /** What the room needs from outside; the rest of a line's keeping is the room itself. */
-export type RoomKeeping = Omit<
-  LineKeeping,
-  'leave' | 'lost' | 'push' | 'watch' | 'unwatch' | 'forget' | 'crowd'
-> & {
+export type RoomKeeping = Omit<LineKeeping, 'push' | 'watch' | 'unwatch' | 'forget' | 'crowd'> & {
   readonly openWatch: (onFreed: (key: string) => void) => Watch | null
 }
 
@@ -49,8 +45,6 @@ export class WaitingRoom {
     this.#openWatch = openWatch
     this.#keeping = {
       ...keeping,
-      leave: (hold) => this.#leave(hold),
-      lost: (hold) => this.#lines.get(hold.claim.key)?.lost(hold),
       push: () => this.#watching() !== null,
       watch: (key) => this.#watching()?.add(key),
       unwatch: (key) => this.#watch?.delete(key),
@@ -120,13 +114,6 @@ export class WaitingRoom {
     this.#watch = null
   }
 
-  #leave(hold: Hold): Promise<Leaving> {
-    const line = this.#lines.get(hold.claim.key)
-    if (hold.held && line) return line.leave(hold)
-    this.#keeping.compensation.add(hold.bid, hold.mayBeAtStore)
-    return Promise.resolve(false)
-  }
-
   // Not before someone was denied a key: until then there is nothing to be woken for.
   #watching(): Watch | null {
     this.#watch ??= this.#openWatch((key) => this.#lines.get(key)?.freed())
@@ -136,9 +123,9 @@ export class WaitingRoom {
   /** Keeps the process alive: what comes after `close` must not be lost because nothing else is going on. */
   async #empty(): Promise<void> {
     const { env } = this.#keeping
-    const awake = keepAwake(env)
+    const letSleep = keepAwake(env)
     await new Promise<void>((resolve) => (this.#emptied = resolve))
-    env.clearTimer(awake)
+    letSleep()
   }
 
   #forget(line: Line): void {

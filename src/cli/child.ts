@@ -88,7 +88,6 @@ async function attend(
   })
   const unpass = signals.passTo((name) => pass(name, child, family))
   const unheed = onAbort(lost, () => ending.begin())
-  if (lost.aborted) ending.begin()
   try {
     const code = await Promise.race([ended, ending.inVain.then(() => codeOf('SIGKILL'))])
     // What it leaves behind would work on without the lock.

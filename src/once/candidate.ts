@@ -54,8 +54,7 @@ export class Candidate {
   }
 
   heed(signal: AbortSignal, error: () => unknown): void {
-    if (signal.aborted) this.fail(error())
-    else this.#stopListening = onAbort(signal, () => this.fail(error()))
+    this.#stopListening = onAbort(signal, () => this.fail(error()))
   }
 
   tell(isDone: boolean): void {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { LockError } from '../errors.ts'
 import type { Locks } from '../locks.ts'
 import { assertRising, LONG_MS } from './claims.ts'
 import type { Test } from './stage.ts'
@@ -113,5 +114,35 @@ export function exclusionGuarantees(test: Test): void {
     assert.equal(await first.tryAcquire(names[2] as string), null)
     assert.equal(await lease.release(), true)
     assert.deepEqual(await heldKeys(stage, await stage.client()), [])
+  })
+
+  test('G5 whoever gives up on several keys, after its wait or by its signal, keeps none', async (stage) => {
+    const [holder, other, view] = [await stage.locks(), await stage.locks(), await stage.client()]
+    const [first, second, third] = ['a', 'b', 'c'].map((name) => stage.key(name)) as [string, string, string]
+    const keys = [first, second, third]
+    const held = await holder.acquire(second)
+    const shows = async (expected: readonly string[]): Promise<boolean> =>
+      (await heldKeys(stage, view)).toSorted().join() === expected.join()
+
+    // Within a wait as short as that, a busy machine may have heard nothing of the store.
+    let code: unknown = 'STORE_UNAVAILABLE'
+    for (let wait = stage.settings.shortMs; code === 'STORE_UNAVAILABLE'; wait *= 2) {
+      assert.ok(wait < 2 * stage.settings.patienceMs, 'the store must answer')
+      code = await other.acquire(keys, { wait }).catch((error: LockError) => error.code)
+    }
+    assert.equal(code, 'LOCK_ACQUIRE_TIMEOUT')
+    await stage.until('all but the taken key to be free after the wait', () => shows([second]))
+
+    const stop = new AbortController()
+    const called = assert.rejects(other.acquire(keys, { signal: stop.signal }), { code: 'LOCK_ABORTED' })
+    await stage.until('the key before the taken one to be held', () => shows([first, second]))
+    stop.abort()
+    await called
+    await stage.until('all but the taken key to be free after the abort', () => shows([second]))
+
+    assert.equal(await held.release(), true)
+    const lease = await other.acquire(keys)
+    assert.equal(await lease.release(), true)
+    assert.ok(await shows([]), 'all must be free in the end')
   })
 }

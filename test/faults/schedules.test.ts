@@ -4,15 +4,21 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { COUNT, runFleet } from '../../examples/cron/fleet.ts'
+import { startRedis } from '../servers/redis.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { bundled } from '../support/bundled.ts'
 import { atLast } from '../support/stage.ts'
 
 const SCHEDULER = fileURLToPath(new URL('../../examples/cron/scheduler.ts', import.meta.url))
 
+const redis = await startRedis()
+atLast(() => redis.stop())
+
 const stores: readonly (readonly [name: string, where: (folder: string) => Promise<string>])[] = [
   ['SQLite', async (folder) => `sqlite:${join(folder, 'locks.db')}`],
   ['PostgreSQL', freshDatabase],
+  // One of its own: a scheduler takes a URL alone, which has no prefix.
+  ['Redis', async () => redis.url],
 ]
 
 // At the same time: they wait for the clock.

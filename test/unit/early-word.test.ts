@@ -149,6 +149,42 @@ describe('G2 early word', () => {
     await locks.close()
   })
 
+  it('G6 an extend that its own release overtakes is told so, not of a loss', async () => {
+    const { time, store, locks } = world({ lease: '10s' })
+    const lease = await locks.acquire('k')
+    const slow = gate()
+    store.mood.renew = slow.promise
+    const extending = track(lease.extend())
+    await time.settle()
+    expect(await lease.release()).toBe(true)
+    slow.open()
+    await time.settle()
+    expect(extending.error).toMatchObject({ code: 'LOCK_NOT_HELD' })
+    expect(locks.stats().lost).toBe(0)
+    await locks.close()
+  })
+
+  it('an extend that close() overtakes is refused: the deadline has not moved', async () => {
+    const { time, store, locks } = world({ lease: '10s' })
+    const body = gate()
+    const slow = gate()
+    store.mood.renew = slow.promise
+    const outcome = { extending: track(Promise.resolve()) }
+    const section = locks.using('k', async (lease) => {
+      outcome.extending = track(lease.extend('60s'))
+      await body.promise
+    })
+    await time.settle()
+    const closing = locks.close()
+    await time.settle()
+    slow.open()
+    await time.settle()
+    expect(outcome.extending.error).toMatchObject({ code: 'CLOSED' })
+    body.open()
+    await section
+    await closing
+  })
+
   it('a failed extend leaves the lease and its pace as they were', async () => {
     const { time, store, locks } = world({ lease: '3s' })
     const lease = await locks.acquire('k')

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { systemEnvironment } from '../../src/environment.ts'
+import { keepAwake, LONGEST_TIMER_MS, systemEnvironment } from '../../src/environment.ts'
+import { VirtualTime } from './support/virtual-time.ts'
 
 it("a timer of the system's environment is never early by its clock", async () => {
   const { now, setTimer } = systemEnvironment
@@ -16,4 +17,16 @@ it("a timer of the system's environment is never early by its clock", async () =
     }),
   )
   expect(early).toEqual([])
+})
+
+it('a process is kept alive until it may end, however long that is, and G12 nothing is left of it', async () => {
+  const time = new VirtualTime()
+  const letSleep = keepAwake(time)
+  expect(time.awake).toBe(1)
+  await time.advance(LONGEST_TIMER_MS)
+  expect(time.awake).toBe(1)
+  await time.advance(10 * LONGEST_TIMER_MS)
+  expect(time.awake).toBe(1)
+  letSleep()
+  expect(time.timers).toBe(0)
 })

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { currentLease } from '../../src/section.ts'
+import type { Watch } from '../../src/store.ts'
 import { gate, track, world } from './support/world.ts'
 
 describe('G10 re-entry', () => {
@@ -103,6 +105,34 @@ describe('G10 re-entry', () => {
     await time.settle()
     expect(entered).toEqual(['listener'])
     await logging.locks.close()
+    await locks.close()
+  })
+
+  it('G10 nor is the watch of a store, which lives for longer', async () => {
+    const { store, locks, other } = world()
+    const { inner } = store
+    const seen: unknown[] = []
+    const watch = inner.watch!.bind(inner)
+    inner.watch = (onFreed): Watch => {
+      seen.push(currentLease())
+      const made = watch(onFreed)
+      return {
+        add: (key) => {
+          seen.push(currentLease())
+          made.add(key)
+        },
+        delete: (key) => made.delete(key),
+        close: () => made.close(),
+      }
+    }
+    const held = await other().acquire('b')
+    await locks.using('a', async () => {
+      const waiting = locks.acquire('b')
+      await held.release()
+      await (await waiting).release()
+    })
+    expect(seen.length).toBeGreaterThan(1)
+    expect(seen.every((lease) => lease === null)).toBe(true)
     await locks.close()
   })
 

@@ -35,8 +35,13 @@ describe('Schedule', () => {
             }
             await time.advance(ms)
           }
-          expect(schedule.size).toBe(due.size)
+          const waiting = entries.filter(({ slot }) => slot >= 0).map((entry) => entry.item)
+          expect(waiting).toEqual([...due.keys()].toSorted((a, b) => a - b))
         }
+        // What is left fires as well, and nothing else.
+        expected.push(...due)
+        await time.advance(100)
+        expect(time.timers).toBe(0)
         const byTime = (a: [number, number], b: [number, number]): number => a[1] - b[1] || a[0] - b[0]
         expect(fired.toSorted(byTime)).toEqual(expected.toSorted(byTime))
         expect(fired.map(([, at]) => at)).toEqual(fired.map(([, at]) => at).toSorted((a, b) => a - b))

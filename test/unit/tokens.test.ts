@@ -75,4 +75,43 @@ describe('G3 tokens rise', () => {
     expect(next.token > seen.at(-1)!).toBe(true)
     await locks.close()
   })
+
+  // Seconds, under a lease of 60.
+  it.each([1, 5, 7, 15, 19, 20, 21, 24, 25, 26, 28, 29.9, 30])(
+    'rotateToken %d s: no later than that, and each renewal within a third of the lease',
+    async (rotate) => {
+      const { time, store, locks } = world()
+      const lease = await locks.acquire('k', { lease: '60s', rotateToken: rotate * 1000 })
+      const pauses = { token: [] as number[], renewal: [] as number[] }
+      const last = { token: time.now(), renewal: time.now() }
+      const noted = (what: keyof typeof last): void => {
+        pauses[what].push((time.now() - last[what]) / 1000)
+        last[what] = time.now()
+      }
+      let [{ token }, renewals] = [lease, 0]
+      for (let i = 0; i < 3000; i += 1) {
+        await time.advance(100)
+        if (lease.token !== token) noted('token')
+        if (store.count('renew') !== renewals) noted('renewal')
+        ;[{ token }, renewals] = [lease, store.count('renew')]
+      }
+      expect(Math.max(...pauses.renewal)).toBeLessThanOrEqual(20.1)
+      expect(Math.max(...pauses.token)).toBeLessThanOrEqual(rotate + 0.1)
+      expect(Math.min(...pauses.token)).toBeGreaterThanOrEqual(rotate * 0.8 - 0.1)
+      await locks.close()
+    },
+  )
+
+  it('rotateToken keeps its pace though the holder extends the lease now and then', async () => {
+    const { time, locks } = world()
+    const lease = await locks.acquire('k', { lease: '60s', rotateToken: '30s' })
+    const { token } = lease
+    await time.advance(8000)
+    await lease.extend()
+    await time.advance(21_900)
+    expect(lease.token).toBe(token)
+    await time.advance(200)
+    expect(lease.token).toBeGreaterThan(token)
+    await locks.close()
+  })
 })

@@ -351,6 +351,25 @@ describe('G9 no starvation', () => {
     await locks.close()
   })
 
+  it('a shorter lease on its way does not shorten that of the next', async () => {
+    const { time, store, locks } = world({ lease: '30s' })
+    const lease = await locks.acquire('k')
+    const next = track(locks.acquire('k'))
+    const slow = gate()
+    store.mood.renew = slow.promise
+    const extending = track(lease.extend('100ms'))
+    await time.settle()
+    await lease.release()
+    slow.open()
+    await time.settle()
+    expect(extending.error).toMatchObject({ code: 'LOCK_NOT_HELD' })
+    await time.advance(40_000)
+    store.mood.renew = 'hang'
+    await time.advance(1_000)
+    expect(next.value?.held).toBe(true)
+    await locks.close()
+  })
+
   it('a hold is handed on only to a waiter whose options fit it', async () => {
     const { store, locks } = world({ lease: '10s' })
     const unlike = [

@@ -59,6 +59,16 @@ export const LEASE_BUGS: readonly Bug[] = [
     'hold.lose(reason)\n',
     '',
   ),
+  {
+    ...mutant(
+      'an extend that is confirmed after a hand-off changes the lease of the next',
+      'src/renewals.ts',
+      'if (hold.lease === lease) hold.leaseMs',
+      'if (lease) hold.leaseMs',
+      'a shorter lease on its way',
+    ),
+    tests: 'test/unit/waiting.test.ts',
+  },
   mutant(
     'renewal gives up after three failures',
     'src/renewals.ts',

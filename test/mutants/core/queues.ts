@@ -56,6 +56,7 @@ export const QUEUE_BUGS: readonly Bug[] = [
     bug: 'a hold is handed to a waiter that asked for another lease',
     changes: [
       { file: 'src/hold.ts', find: 'request.leaseMs === leaseMs &&\n', replace: '' },
+      { file: 'src/hold.ts', find: 'request.leaseMs === this.leaseMs &&\n', replace: '' },
       { file: 'src/hold.ts', find: 'request.leaseMs === this.bid.longestMs &&\n', replace: '' },
     ],
   },
