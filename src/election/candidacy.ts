@@ -65,7 +65,6 @@ export class Candidacy implements Election, AsyncIterable<Term> {
     this.#body = plan.body ?? ((term) => steps?.lead(term))
     const { signal } = plan
     this.#unheed = signal && onAbort(signal, () => void this.#stop(signal.reason))
-    if (signal?.aborted) void this.#withdraw()
     // An election that is started inside `using` is not part of that section.
     this.#ended = runOutside(() => this.#run())
   }
@@ -157,7 +156,7 @@ export class Candidacy implements Election, AsyncIterable<Term> {
     try {
       await using(this.name, options, async (lease) => (end = await this.#lead(lease)))
     } catch (error) {
-      // A store that is down is waited for; this is one that refuses, or a lease that came too late.
+      // A store that is down is waited for; this is one that refuses or has forgotten, or a lease that came too late.
       if (!signal.aborted && end === null) {
         journal.fault(error as LockError)
         this.#failures += 1
@@ -170,7 +169,8 @@ export class Candidacy implements Election, AsyncIterable<Term> {
     const { env, journal } = this.#keeping
     const number = grantOf(lease)
     // A grant that came back from another task of this process, in a hand-off, is no new term.
-    if (this.#quit.signal.aborted || number <= this.#lastNumber) return null
+    if (this.#quit.signal.aborted || number === this.#lastNumber) return null
+    if (number < this.#lastNumber) throw this.#fellBehind(number)
     this.#lastNumber = number
     const tenure = new Tenure(env, journal, lease)
     this.#tenure = tenure
@@ -182,6 +182,8 @@ export class Candidacy implements Election, AsyncIterable<Term> {
     } catch (error) {
       thrown = { error }
     }
+    // The token may have been rotated.
+    this.#lastNumber = grantOf(lease)
     const why = tenure.finish(thrown)
     if (why !== 'failed') this.#failures = 0
     else this.#failures = tenure.lasted ? 1 : this.#failures + 1
@@ -207,6 +209,15 @@ export class Candidacy implements Election, AsyncIterable<Term> {
     let at = running()
     while (at && at.tenure !== this.#tenure) at = at.outer
     return at !== undefined
+  }
+
+  /** To lead would be in vain: what checks tokens has seen higher ones. */
+  #fellBehind(number: number): LockError {
+    const message =
+      `the store gave "${this.name}" the grant ${number}, lower than ${this.#lastNumber}, which this process led ` +
+      'with before: it has lost its records, and its clock is behind. Set that clock right; this process does not ' +
+      'lead before it has caught up'
+    return new LockError('STORE_UNAVAILABLE', message, { key: this.name })
   }
 
   #word(code: LockErrorCode, what: string, cause?: unknown): LockError {

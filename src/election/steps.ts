@@ -51,10 +51,12 @@ export class Steps implements AsyncIterator<Term, undefined> {
   /** The body of one turn: ends with the next step of the loop. */
   lead(term: Term): Promise<void> {
     const give = this.#give
+    // A listener of `elected` has left the loop.
+    if (!give) return Promise.resolve()
     this.#give = null
     return new Promise((resolve) => {
       this.#endTerm = resolve
-      give?.({ done: false, value: term })
+      give({ done: false, value: term })
     })
   }
 

@@ -22,7 +22,7 @@ export class Tenure implements Term {
   readonly #leaseMs: number
   readonly #unheed: () => void
   /** A leader keeps its process alive: renewals alone do not. */
-  #awake: Timer
+  readonly #letSleep: () => void
   #grace: Timer = null
   #told: { readonly why: TermEnd; readonly at: number } | null = null
   #overran = false
@@ -35,7 +35,7 @@ export class Tenure implements Term {
     this.number = grantOf(lease)
     this.#since = env.now()
     this.#leaseMs = lease.remainingMs
-    this.#awake = keepAwake(env)
+    this.#letSleep = keepAwake(env)
     const { signal } = lease
     this.#unheed = onAbort(signal, () => this.#leaseEnded(signal.reason as LockError))
   }
@@ -87,7 +87,7 @@ export class Tenure implements Term {
 
   /** The client closes: what is not reported by its end is not reported at all. */
   close(reason: LockError): void {
-    this.#sleep()
+    this.#letSleep()
     this.tell('closed', reason)
     if (!this.#lease.held) this.#overrun()
   }
@@ -100,7 +100,7 @@ export class Tenure implements Term {
     const why = this.#told?.why ?? (thrown ? 'failed' : 'returned')
     const heeded = signal.aborted && isAnswerTo(signal, thrown?.error)
     this.#over = true
-    this.#sleep()
+    this.#letSleep()
     this.#allow(null)
     this.#unheed()
     if (!signal.aborted) this.#abort(overError(this.name))
@@ -139,11 +139,6 @@ export class Tenure implements Term {
     this.#overran = true
     const { name, number, token } = this
     this.#journal.termOverran({ name, number, token, overdueMs: this.#env.now() - this.#told.at })
-  }
-
-  #sleep(): void {
-    if (this.#awake !== null) this.#env.clearTimer(this.#awake)
-    this.#awake = null
   }
 }
 

@@ -12,6 +12,7 @@ import { TestProcess } from '../support/test-process.ts'
 const CHILD = fileURLToPath(new URL('../support/election-child.ts', import.meta.url))
 /** Long enough for a busy machine to renew it, and most of what this waits for. */
 const LEASE = '2.5s'
+const PAUSE = '200ms'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-election-'))
 atLast(() => rmSync(folder, { recursive: true, force: true }))
@@ -43,12 +44,12 @@ async function noted(what: string, times = 1): Promise<void> {
 
 // On all stores at the same time: what it does most is to wait for leases to run out.
 const story = (async () => {
-  await one.call('stand', places, { name: 'one', lease: LEASE, folder })
+  await one.call('stand', places, { name: 'one', lease: LEASE, pause: PAUSE, folder })
   await noted('begin one')
-  await two.call('stand', places, { name: 'two', lease: LEASE, folder })
+  await two.call('stand', places, { name: 'two', lease: LEASE, pause: PAUSE, folder })
   one.signal('SIGKILL')
   await noted('begin two')
-  await three.call('stand', places, { name: 'three', lease: LEASE, folder })
+  await three.call('stand', places, { name: 'three', lease: LEASE, pause: PAUSE, folder })
   two.signal('SIGSTOP')
   await noted('begin three')
   two.signal('SIGCONT')

@@ -14,6 +14,8 @@ export type Places = Readonly<Record<string, string | RedisStoreAddress>>
 interface Candidate {
   readonly name: string
   readonly lease: `${number}s`
+  readonly pause: `${number}ms` | `${number}s`
+  readonly poll?: `${number}s`
   /** Of the diaries. */
   readonly folder: string
 }
@@ -22,17 +24,22 @@ const all: { readonly locks: Locks; readonly election: Election }[] = []
 
 const actions = {
   /** Leads until it is told to stop. */
-  async stand(places: Places, { name, lease, folder }: Candidate): Promise<void> {
+  async stand(places: Places, { name, lease, pause, poll, folder }: Candidate): Promise<void> {
     for (const [store, where] of Object.entries(places)) {
       const target = typeof where === 'string' ? where : await redisClient(where)
-      const locks = createLocks(target, { logger: null, service: name, lease })
+      const locks = createLocks(target, {
+        logger: null,
+        service: name,
+        lease,
+        poll: poll && { min: poll, max: poll },
+      })
       const note = (what: string): void => appendFileSync(join(folder, store), `${what}\n`)
       const lead = async ({ number, token, signal }: Term): Promise<void> => {
         note(`begin ${name} ${number} ${token}`)
         await new Promise((resolve) => signal.addEventListener('abort', resolve))
         note(`told ${name}`)
       }
-      all.push({ locks, election: locks.elect('boss', lead, { pause: '200ms' }) })
+      all.push({ locks, election: locks.elect('boss', lead, { pause }) })
     }
   },
 

@@ -98,6 +98,20 @@ describe('for await (const term of election)', () => {
     expect(time.timers).toBe(0)
   })
 
+  it('left by a listener before the term is given: steps down and stands no more', async () => {
+    const { time, locks, store } = world()
+    const election = locks.elect('boss')
+    const steps = election[Symbol.asyncIterator]()
+    locks.on('elected', () => void steps.return?.())
+    const step = track(steps.next())
+    await time.settle()
+    expect(step.value).toEqual({ done: true, value: undefined })
+    expect([election.isLeader, await store.heldKeys()]).toEqual([false, []])
+    await election.stop()
+    await locks.close()
+    expect(time.timers).toBe(0)
+  })
+
   it('one loop takes all the terms; a second is refused', async () => {
     const { time, locks } = world()
     const election = locks.elect('boss')

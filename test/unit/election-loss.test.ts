@@ -202,4 +202,38 @@ describe('a store that is down', () => {
     await locks.close()
     expect(time.timers).toBe(0)
   })
+
+  it('or has lost its records, with a clock that is behind: that is reported, ever less often, and nobody leads in vain', async () => {
+    const { time, locks, store } = world()
+    const errors: LockError[] = []
+    locks.on('error', ({ error }) => errors.push(error))
+    const { terms, body } = leading()
+    const election = locks.elect('boss', body, { rotateToken: '1s' })
+    await time.advance(10_000)
+    const highest = Number(terms[0]?.token ?? 0n) / 1024
+    expect(highest).toBeGreaterThan(terms[0]?.number ?? Infinity)
+    const { inner } = store
+    const acquire = inner.acquire.bind(inner)
+    // Higher than what the term began with, and lower than what it ended with.
+    let grant = highest - 1
+    inner.acquire = async (asks) =>
+      (await acquire(asks)).map((answer) =>
+        'granted' in answer && answer.granted ? { ...answer, grant } : answer,
+      )
+    await election.resign()
+    await time.advance(100_000)
+    expect(errors.length).toBeGreaterThan(3)
+    expect(errors.length).toBeLessThan(10)
+    expect(errors[0]).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      key: 'boss',
+      message: expect.stringContaining(`the grant ${grant}, lower than ${highest}, which`),
+    })
+    expect([terms.length, await store.heldKeys()]).toEqual([1, []])
+    grant = highest + 1
+    await time.advance(60_000)
+    expect([terms.length, election.isLeader, terms[1]?.number]).toEqual([2, true, grant])
+    await locks.close()
+    expect(time.timers).toBe(0)
+  })
 })
