@@ -135,7 +135,8 @@ export class Connection {
     const store = this.#ready
     if (!store?.watch) return null
     try {
-      const watch = store.watch(onFreed)
+      const watch = runOutside(() => store.watch?.(onFreed))
+      if (!watch) return null
       return {
         // Push is a help, never a condition: if it breaks, the poll behind it goes on.
         add: (key) => this.#guard(() => watch.add(key)),
@@ -143,7 +144,7 @@ export class Connection {
         close: () => this.#within(() => watch.close()),
       }
     } catch (error) {
-      this.#journal.fault(this.asLockError(error))
+      this.report(error)
       return null
     }
   }
@@ -151,6 +152,11 @@ export class Connection {
   /** Whatever a store threw, as the error that callers see. */
   asLockError(error: unknown): LockError {
     return error instanceof LockError ? error : this.#unavailable('failed', error)
+  }
+
+  /** An error that nobody waits for. */
+  report(error: unknown): void {
+    this.#journal.fault(this.asLockError(error))
   }
 
   async close(): Promise<void> {
@@ -218,14 +224,9 @@ export class Connection {
     return new LockError('STORE_UNAVAILABLE', `the ${this.name} store ${what}`, { cause })
   }
 
-  /** An error that nobody waits for. */
-  report(error: unknown): void {
-    this.#journal.fault(this.asLockError(error))
-  }
-
   #guard(work: () => void): void {
     try {
-      work()
+      runOutside(work)
     } catch (error) {
       this.report(error)
     }
@@ -239,7 +240,7 @@ export class Connection {
     try {
       await Promise.race([work(), limit])
     } catch (error) {
-      this.#journal.fault(this.asLockError(error))
+      this.report(error)
     } finally {
       this.#env.clearTimer(timer)
     }

@@ -3,7 +3,8 @@ import type { Alert } from './alerts/alert.ts'
 import type { TermEnd } from './election/term.ts'
 import { LockError, show } from './errors.ts'
 import type { StepName } from './monitor/steps.ts'
-import { isThenable, runOutside } from './section.ts'
+import { runOutside } from './section.ts'
+import { isThenable } from './thenable.ts'
 import type { Holder, LockRecord } from './store.ts'
 
 /** What `locks.on` reports. Each fires after the fact; no listener can change what happens. */
@@ -85,15 +86,22 @@ interface Topic {
   readonly channel: Channel
 }
 
+/** Told what a listener threw, and whether it is the first time for this one. */
+type OnBroken = (event: LockEvent, cause: unknown, isFirst: boolean) => void
+
 /** A typed emitter that a listener cannot break, and where `error` without a listener is harmless. */
 export class Events {
   readonly #topics: ReadonlyMap<string, Topic> = new Map(
     CHANNELS.map(([event, published]) => [event, { listeners: new Set(), channel: published }]),
   )
   readonly #client: () => ClientName
+  readonly #onBroken: OnBroken
+  /** Those that have thrown. */
+  readonly #broken = new WeakSet<object>()
 
-  constructor(client: () => ClientName) {
+  constructor(client: () => ClientName, onBroken: OnBroken) {
     this.#client = client
+    this.#onBroken = onBroken
   }
 
   on<E extends LockEvent>(event: E, listener: LockListener<E>): () => void {
@@ -131,9 +139,9 @@ export class Events {
   #tell<E extends LockEvent>(event: E, listener: LockListener<E>, payload: LockEvents[E]): void {
     try {
       const result: unknown = listener(payload)
-      if (isThenable(result)) result.then(undefined, (error: unknown) => this.#broken(event, error))
+      if (isThenable(result)) result.then(undefined, (error: unknown) => this.#broke(event, listener, error))
     } catch (error) {
-      this.#broken(event, error)
+      this.#broke(event, listener, error)
     }
   }
 
@@ -141,11 +149,9 @@ export class Events {
     for (const { listeners } of this.#topics.values()) listeners.clear()
   }
 
-  #broken(event: LockEvent, cause: unknown): void {
-    // A listener of `error` that throws has nowhere left to be reported to.
-    if (event === 'error') return
-    this.emit('error', {
-      error: new LockError('INVALID_OPTION', `a listener of '${event}' threw`, { cause }),
-    })
+  #broke(event: LockEvent, listener: object, cause: unknown): void {
+    const isFirst = !this.#broken.has(listener)
+    this.#broken.add(listener)
+    this.#onBroken(event, cause, isFirst)
   }
 }

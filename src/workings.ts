@@ -35,7 +35,6 @@ interface WorkingsOptions {
 
 /** The parts of one client, put together. */
 export class Workings {
-  readonly env: Environment
   readonly events: Events
   readonly journal: Journal
   readonly connection: Connection
@@ -51,10 +50,12 @@ export class Workings {
   readonly #deadlines: Schedule<Hold>
 
   constructor({ client, source, env, logger, callTimeoutMs, service, instance, settings }: WorkingsOptions) {
-    this.env = env
     const name = instance ?? `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`
     this.#identity = { service, instance: name }
-    this.events = new Events(() => this.identity)
+    this.events = new Events(
+      () => this.identity,
+      (event, cause, isFirst) => this.journal.listenerBroke(event, cause, isFirst),
+    )
     this.journal = new Journal(env, new Stats(service), this.events, logger)
     const connection = new Connection(source, env, this.journal, callTimeoutMs)
     this.connection = connection

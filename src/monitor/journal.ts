@@ -1,7 +1,8 @@
 import type { Environment } from '../environment.ts'
 import { describeError, LockError } from '../errors.ts'
-import type { Events, LockEvents } from '../events.ts'
-import { isThenable, runOutside } from '../section.ts'
+import type { Events, LockEvent, LockEvents } from '../events.ts'
+import { runOutside } from '../section.ts'
+import { isThenable } from '../thenable.ts'
 import type { Denial, Holder, LockRecord } from '../store.ts'
 import type { Alert } from '../alerts/alert.ts'
 import type { Stats } from './stats.ts'
@@ -25,7 +26,7 @@ interface Reported {
   readonly heldMs: number
 }
 
-/** Without a logger people still hear of a loss and of a store that is down, and of nothing else. */
+/** Without a logger people still hear of a loss, of a store that is down, and of mistakes that nothing else would show. */
 export const WARNINGS_ONLY: Logger = { warn: (message) => console.warn(message) }
 
 /** The one place that turns what happened into counters, events and log lines. */
@@ -193,10 +194,7 @@ export class Journal {
     this.#lastFailureAt = this.#env.now()
     if (known) return
     this.#events.emit('error', { error })
-    this.#log(
-      'warn',
-      error.cause === undefined ? error.message : `${error.message}: ${describeError(error.cause)}`,
-    )
+    this.#log('warn', withCause(error))
   }
 
   alert(alert: Alert): void {
@@ -216,6 +214,14 @@ export class Journal {
     this.#log('warn', error.message)
   }
 
+  /** An event each time, and a line the first time: a listener of a busy event would fill the log. */
+  listenerBroke(event: LockEvent, cause: unknown, isFirst: boolean): void {
+    const error = new LockError('INVALID_OPTION', `a listener of '${event}' threw`, { cause })
+    // A listener of `error` would be told of itself, without end.
+    if (event !== 'error') this.#events.emit('error', { error })
+    if (isFirst) this.#log('warn', withCause(error))
+  }
+
   // A logger is foreign code: it may throw, and must not break a lock by it.
   #log(level: 'debug' | 'info' | 'warn', message: string): void {
     try {
@@ -231,6 +237,12 @@ export class Journal {
 export function nameOf(holder: Holder): string {
   const why = holder.context === null ? '' : ` (${holder.context})`
   return `${holder.service} ${holder.instance}${why}`.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+}
+
+/** A store often has the words of its driver in its own. */
+function withCause({ message, cause }: LockError): string {
+  const why = cause === undefined ? '' : describeError(cause)
+  return message.includes(why) ? message : `${message}: ${why}`
 }
 
 function round(ms: number): number {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { LockEvent } from '../../src/index.ts'
+import { type LockEvent, LockError } from '../../src/index.ts'
 import { track, world } from './support/world.ts'
 
 afterEach(() => vi.restoreAllMocks())
@@ -129,6 +129,46 @@ describe('logging', () => {
     ])
     for (const level of others) expect(level).not.toHaveBeenCalled()
     await client.close()
+  })
+
+  it('names a listener that throws, once, and one of error as well', async () => {
+    const { lines, logger } = recorder()
+    const { time, locks } = world({ logger: { warn: logger.warn } })
+    for (const fault of ['one', 'two']) {
+      locks.on('granted', () => {
+        throw new Error(fault)
+      })
+    }
+    locks.on('error', (async () => Promise.reject(new TypeError('three'))) as never)
+    for (let turn = 0; turn < 3; turn += 1) await locks.using('k', () => {})
+    await time.settle()
+    expect(lines).toEqual([
+      "warn holdfast: a listener of 'granted' threw: one",
+      "warn holdfast: a listener of 'granted' threw: two",
+      "warn holdfast: a listener of 'error' threw: three",
+    ])
+    await locks.close()
+  })
+
+  it('says what a driver said once, also where the store says it in its own words', async () => {
+    const { lines, logger } = recorder()
+    const { time, store, locks } = world({ logger })
+    const refused = new Error('connect ECONNREFUSED ::1:1')
+    for (const message of ['nothing listens there (connect ECONNREFUSED ::1:1)', 'nothing listens there']) {
+      store.inner.acquire = () =>
+        Promise.reject(new LockError('STORE_UNAVAILABLE', message, { cause: refused }))
+      const trying = track(locks.tryAcquire('k'))
+      await time.settle()
+      expect(trying.settled).toBe(true)
+      store.inner.acquire = async (asks) => asks.map(() => ({ granted: true, grant: 1, previous: null }))
+      await time.advance(20_000)
+      await locks.tryAcquire('other')
+    }
+    expect(lines.filter((line) => line.includes('listens'))).toEqual([
+      'warn holdfast: nothing listens there (connect ECONNREFUSED ::1:1)',
+      'warn holdfast: nothing listens there: connect ECONNREFUSED ::1:1',
+    ])
+    await locks.close()
   })
 
   it('a logger that throws breaks nothing', async () => {
