@@ -3,6 +3,7 @@ import type { FallbackStrategy, RetryStrategy } from './fail-strategy.ts'
 import { likeOf, type LockableOptions } from './lockable.ts'
 import { checkLockable } from './lockable/terms.ts'
 import type { Locks } from './locks.ts'
+import { isThenable } from './thenable.ts'
 
 /** A decorator cannot change the type of its method, and a locked one is always asynchronous. */
 export type AsyncMethod = (this: never, ...args: never[]) => Promise<unknown>
@@ -60,6 +61,11 @@ function wrap<This>(method: AsyncMethod, locks: LocksSource<This>, options: obje
   const made = new WeakMap<Locks, Call>()
   return likeOf(method, async function (this: This, ...args: unknown[]): Promise<unknown> {
     const client: unknown = locks(this)
+    if (isThenable(client)) {
+      // Nobody will wait for it, and it may reject.
+      client.then(undefined, () => {})
+      throw invalid(`the function that finds the client of "${method.name}" gave a promise; it must know it`)
+    }
     if (!isClient(client))
       throw invalid(`the function that finds the client of "${method.name}" gave none; is it set already?`)
     let call = made.get(client)

@@ -4,7 +4,7 @@ import { checkKeys } from '../key.ts'
 import { parseKeyTemplate } from '../key-template.ts'
 import { checkNames, invalid } from '../option-check.ts'
 import { ACQUIRE_OPTIONS, checkRequest, type UsingOptions } from '../options.ts'
-import { isThenable } from '../section.ts'
+import { isThenable } from '../thenable.ts'
 import { DEFAULTS, type Settings } from '../settings.ts'
 
 type Derive<T> = (self: unknown, args: unknown[]) => T
@@ -47,7 +47,8 @@ function checkFunction(fn: unknown): void {
         'take the lock with using inside of it, or collect what it yields in an async function',
     )
   }
-  if (/^class\b/.test(Function.prototype.toString.call(fn)))
+  // A method may have that name.
+  if (/^class[\s{/](?!\s*\()/.test(Function.prototype.toString.call(fn)))
     throw invalid(`lockable: "${fn.name}" is a class; give a function or a method`)
 }
 

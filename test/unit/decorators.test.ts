@@ -84,6 +84,21 @@ describe.each(kinds)('@locked, %s', (_kind, apply) => {
     await two.locks.close()
   })
 
+  it('refuses a promise of a client, and leaves no rejection behind', async () => {
+    const unhandled: unknown[] = []
+    const listener = (reason: unknown): void => void unhandled.push(reason)
+    process.on('unhandledRejection', listener)
+    const find = (): never => Promise.reject(new Error('no client')) as never
+    const call = apply(locked(find, { key: 'k' }), async () => {})
+    await expect(Reflect.apply(call, {}, [])).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringContaining('gave a promise'),
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', listener)
+    expect(unhandled).toEqual([])
+  })
+
   it('follows onFail', async () => {
     const { locks, other } = world({ wait: 0 })
     const holder = other()

@@ -44,6 +44,21 @@ describe('a lockable function', () => {
     await elsewhere.close()
   })
 
+  it('may be a method of any name', async () => {
+    const { locks } = world()
+    const school = {
+      class(of: number): number {
+        return of
+      },
+      class$(of: number): number {
+        return of
+      },
+    }
+    await expect(locks.lockable(school.class, { key: 'k' })(1)).resolves.toBe(1)
+    await expect(locks.lockable(school.class$, { key: 'k' })(2)).resolves.toBe(2)
+    await locks.close()
+  })
+
   it('takes several keys that its key function gives', async () => {
     const { locks, store } = world()
     const move = locks.lockable(async (_from: string, _to: string) => (await store.heldKeys()).sort(), {
@@ -150,6 +165,15 @@ describe('bad input is refused when it is declared', () => {
     ['a generator', function* many() {}, { key: 'k' }, /"many" is a generator/],
     ['an async generator', async function* many() {}, { key: 'k' }, /"many" is a generator/],
     ['a class', Shop, { key: 'k' }, /"Shop" is a class/],
+    [
+      'a class without a name',
+      (() =>
+        class {
+          tenant = 1
+        })(),
+      { key: 'k' },
+      /"" is a class/,
+    ],
     ['no options', fine, undefined, /lockable: options must be an object/],
     ['no key', fine, {}, /key: give a template such as .* or a function of the arguments/],
     ['a list as key', fine, { key: ['a'] }, /key: give a template/],
