@@ -71,6 +71,11 @@ const SCHEMES: Record<string, Scheme> = {
   'mongodb+srv': mongo('mongodb+srv'),
 }
 
+/** With their colons, for messages. */
+export const KNOWN_SCHEMES: string = Object.keys(SCHEMES)
+  .map((scheme) => `${scheme}:`)
+  .join(', ')
+
 /** How to get the store that a URL names. A wrong URL fails at once. */
 export function storeLoader(url: string): StoreLoader {
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):(.*)$/is.exec(url) ?? []
@@ -79,11 +84,16 @@ export function storeLoader(url: string): StoreLoader {
   if (!found) {
     // Not the URL itself: it may carry a password.
     const what = scheme ? `the scheme '${scheme}:' is unknown` : 'the store URL has no scheme'
-    const known = Object.keys(SCHEMES).map((each) => `${each}:`)
-    throw invalid(`${what}; known are ${known.join(', ')}, or pass a store object`)
+    throw invalid(`${what}; known are ${KNOWN_SCHEMES}, or pass a store object`)
   }
   found.check(rest)
   return { name, load: () => found.load(rest) }
+}
+
+/** The file that a `sqlite:` URL names; null for one of another store. */
+export function sqliteFileOf(url: string): string | null {
+  const [, rest] = /^sqlite:(.*)$/is.exec(url) ?? []
+  return rest === undefined ? null : locate(pathOf(rest))
 }
 
 /** `sqlite:///var/lib/locks.db` is a common way to write an absolute path. */

@@ -1,8 +1,11 @@
 import { extname } from 'node:path'
+import type { CST, Lexer, Parser } from 'yaml'
 import { invalid } from './problems.ts'
 
 /** More than anyone writes by hand; few enough that what they stand for stays small. */
 const MOST_ALIASES = 100
+/** Far more than a configuration has, and far fewer than the stack has room for. */
+const MOST_LEVELS = 100
 
 const FORMATS: Readonly<Record<string, (text: string) => unknown>> = {
   '.json': parseJson,
@@ -38,8 +41,8 @@ function parseJson(text: string): unknown {
 }
 
 async function parseYaml(text: string): Promise<unknown> {
-  const { isScalar, parseDocument, visit } = await import('yaml')
-  const document = parseDocument(text, {
+  const { Composer, Document, isScalar, Lexer, Parser, visit } = await import('yaml')
+  const composer = new Composer({
     schema: 'core',
     // Its messages quote the text; at any other level it even prints what it finds odd.
     prettyErrors: false,
@@ -49,9 +52,12 @@ async function parseYaml(text: string): Promise<unknown> {
     // It compares each name with each: below is the same in one go.
     uniqueKeys: false,
   })
+  const documents = composer.compose(shallowTokens(text, new Lexer(), new Parser()))
+  const [document = new Document(null), second] = documents
   // A tag that it does not know, such as !!js/function, is only a warning to it.
   const [fault] = [...document.errors, ...document.warnings]
   if (fault) throw new Unreadable(`it is not YAML at ${lineOf(text, fault.pos[0])} (${fault.code})`)
+  if (second) throw new Unreadable(`it is not YAML at ${lineOf(text, second.range[0])} (MULTIPLE_DOCS)`)
   visit(document, {
     Map: (_, { items }) => {
       const names = new Set<unknown>()
@@ -68,6 +74,19 @@ async function parseYaml(text: string): Promise<unknown> {
   } catch {
     throw new Unreadable('an alias in it leads nowhere, or there are too many')
   }
+}
+
+/**
+ * What composes them goes down by recursion, and V8 ends the process if it must compile a regular expression when the
+ * stack is nearly used up. Reading them does not.
+ */
+function* shallowTokens(text: string, lexer: Lexer, parser: Parser): Generator<CST.Token> {
+  for (const lexeme of lexer.lex(text)) {
+    yield* parser.next(lexeme)
+    if (parser.stack.length > MOST_LEVELS)
+      throw new Unreadable(`it is nested too deeply at ${lineOf(text, parser.offset - lexeme.length)}`)
+  }
+  yield* parser.end()
 }
 
 function lineOf(text: string, position: number): string {

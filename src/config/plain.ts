@@ -12,7 +12,9 @@ export function plainCopy(value: unknown): unknown {
   let left = MOST_VALUES
   const copy = (from: unknown, path: readonly PropertyKey[]): unknown => {
     left -= 1
-    if (left < 0) throw invalid(`it has more than ${MOST_VALUES} values`)
+    // Of an array all at once: to go through a sparse one may take a minute.
+    const items = Array.isArray(from) ? from.length : 0
+    if (left < items) throw new Unfit(`it has more than ${MOST_VALUES} values`)
     // Which YAML can say, and JSON cannot.
     if (from === Infinity) return 'Infinity'
     if (from === null || ['string', 'number', 'boolean'].includes(typeof from)) return from
@@ -33,10 +35,12 @@ export function plainCopy(value: unknown): unknown {
     return copy(value, [])
   } catch (error) {
     // Else a getter or a proxy has thrown.
-    throw (error as Error | null)?.name === 'LockError' ? error : invalid('it cannot be read', error)
+    throw invalid(error instanceof Unfit ? error.message : 'it cannot be read')
   }
 }
 
-function at(path: readonly PropertyKey[], message: string): Error {
-  return invalid(path.length === 0 ? message : `${nameOf(path)}: ${message}`)
+class Unfit extends Error {}
+
+function at(path: readonly PropertyKey[], message: string): Unfit {
+  return new Unfit(path.length === 0 ? message : `${nameOf(path)}: ${message}`)
 }

@@ -56,20 +56,21 @@ export function nameOf(path: Path): string {
  * one, with a password in it.
  */
 export function shown(name: string): string {
-  if (!/^[\w$ .:*/#-]{1,60}$/.test(name) || name.includes('://')) return '<a name that is not shown>'
+  if (!/^[\w$ .:*/#-]{0,60}$/.test(name) || name.includes('://')) return '<a name that is not shown>'
   return /^[\w$]+$/.test(name) ? name : JSON.stringify(name)
 }
 
 const PREFIX = 'configuration: '
 
-export function invalid(message: string, cause?: unknown): LockError {
-  return new LockError('INVALID_OPTION', `${PREFIX}${message}`, { cause })
+/** Never with a cause: Node prints it with the error, and what others have thrown may quote an address with a password. */
+export function invalid(message: string): LockError {
+  return new LockError('INVALID_OPTION', `${PREFIX}${message}`)
 }
 
 /** The same, with the name of where it was found if it has not got it yet, and with what follows from it. */
 export function invalidIn(name: string | null, error: unknown, consequence = ''): LockError {
-  const { message, cause } = error instanceof Error ? error : new Error('it cannot be read')
+  const { message } = error instanceof Error ? error : new Error('it cannot be read')
   const bare = message.startsWith(PREFIX) ? message.slice(PREFIX.length) : message
   const where = name === null || bare.startsWith(`${name}: `) ? '' : `${name}: `
-  return invalid(`${where}${bare}${consequence}`, cause)
+  return invalid(`${where}${bare}${consequence}`)
 }

@@ -1,18 +1,20 @@
 import { z } from 'zod'
 import { checkDuration } from '../duration.ts'
 import { LONGEST_TIMER_MS } from '../environment.ts'
+import { MAX_PATTERN_LENGTH, MOST_PATTERNS } from '../key-pattern.ts'
 import { MIN_LEASE_MS } from '../option-check.ts'
 import { type Problems, shown } from './problems.ts'
 import type { LocksConfig, StoreConfig } from './settings.ts'
 
 const MOST_COUNT = 1_000_000
+const MAX_URL_LENGTH = 10_000
 const FORM = /^\d+(?:\.\d+)?(?:ms|s|m|h)$/
 
 const lease = duration(MIN_LEASE_MS)
 const wait = duration(0, { allowInfinity: true })
 
 const STORE = {
-  url: text('a URL such as postgres://host/database', 10_000).describe('Where the locks are kept.'),
+  url: text('a URL such as postgres://host/database', MAX_URL_LENGTH).describe('Where the locks are kept.'),
   prefix: text('the text that all names in Redis begin with', 100).describe('Redis. Default holdfast.'),
   replicas: whole(100).describe('Redis: how many replicas must have a grant. Default 0.'),
   push: flag().describe('Redis: whether waiters are woken by messages. Default true.'),
@@ -21,13 +23,13 @@ const STORE = {
   keep: duration(60_000).describe('PostgreSQL, MySQL, MongoDB: how long a free record stays. Default 1h.'),
   create: flag().describe('PostgreSQL, MySQL: whether to create what is missing. Default true.'),
   listen: z
-    .union([z.boolean(), z.string().min(1)], { error: "give true, false, or the server's URL" })
+    .union([z.boolean(), text('a URL', MAX_URL_LENGTH)], { error: "give true, false, or the server's URL" })
     .describe('PostgreSQL: whether waiters are woken, or the URL to listen at. Default true.'),
   database: text('the name of a database', 63).describe('MongoDB, MySQL. Default: the one in the URL.'),
   collection: text('the name of a collection', 200).describe('MongoDB. Default holdfast_locks.'),
 }
 
-const store = named(optional(STORE)).describe('A URL with options of its store.')
+const store = named(optional(STORE), 'a URL, or ').describe('A URL with options of its store.')
 
 const ALERTS = {
   webhook: text('an http or https URL', 2000).describe('Where alerts are sent to. Needs a secret.'),
@@ -56,13 +58,9 @@ const SETTINGS = {
   poll: named(optional({ min: duration(1), max: duration(1) })).describe(
     'How often a waiter asks again by itself. Default 25ms to 500ms.',
   ),
-  keys: z
-    .record(z.string(), named(optional({ lease, wait, atLeast: duration(0) })), {
-      error: "give an object such as { 'report:*': { lease: '10m' } }",
-    })
-    .describe(
-      "Defaults for keys that fit a pattern such as 'report:*'. The one with the most letters counts.",
-    ),
+  keys: patterns().describe(
+    "Defaults for keys that fit a pattern such as 'report:*'. The one with the most letters counts.",
+  ),
   alerts: named(optional(ALERTS)).describe('When to raise alerts; false switches a limit off.'),
 }
 
@@ -89,12 +87,12 @@ export function checkShape(value: Readonly<Record<string, unknown>>, problems: P
   return Object.fromEntries(Object.entries(value).filter(([name]) => !problems.has(name)))
 }
 
-/** Unknown names are errors, with a list of the known ones. */
-function named<S extends z.core.$ZodLooseShape>(shape: S): z.ZodObject<S, z.core.$strict> {
+/** Unknown names are errors, with a list of the known ones. `or`: what may stand there instead. */
+function named<S extends z.core.$ZodLooseShape>(shape: S, or = ''): z.ZodObject<S, z.core.$strict> {
   const known = Object.keys(shape).filter((name) => name !== '$schema')
   return z.strictObject(shape, {
     error: (issue) => {
-      if (issue.code !== 'unrecognized_keys') return `give an object with any of ${known.join(', ')}`
+      if (issue.code !== 'unrecognized_keys') return `give ${or}an object with any of ${known.join(', ')}`
       const unknown = (issue as { keys?: readonly string[] }).keys ?? []
       return `unknown ${unknown.slice(0, 10).map(shown).join(', ')}, known are ${known.join(', ')}`
     },
@@ -104,6 +102,20 @@ function named<S extends z.core.$ZodLooseShape>(shape: S): z.ZodObject<S, z.core
 function optional<S extends Record<string, z.ZodType>>(shape: S): { [K in keyof S]: z.ZodOptional<S[K]> } {
   const entries = Object.entries(shape).map(([name, type]) => [name, type.optional()])
   return Object.fromEntries(entries) as { [K in keyof S]: z.ZodOptional<S[K]> }
+}
+
+function patterns(): z.ZodType {
+  const error = "give an object such as { 'report:*': { lease: '10m' } }"
+  const ofKey = `a pattern has 1 to ${MAX_PATTERN_LENGTH} characters, '*' is for all keys`
+  const pattern = z.string().min(1).max(MAX_PATTERN_LENGTH)
+  return z
+    .record(pattern, named(optional({ lease, wait, atLeast: duration(0) })), {
+      error: ({ code }) => (code === 'invalid_key' ? ofKey : error),
+    })
+    .refine((value) => Object.keys(value).length <= MOST_PATTERNS, {
+      error: `give at most ${MOST_PATTERNS} patterns`,
+    })
+    .meta({ maxProperties: MOST_PATTERNS })
 }
 
 function text(what: string, most = 200): z.ZodType<string> {

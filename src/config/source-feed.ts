@@ -1,5 +1,5 @@
 import type { Environment, Timer } from '../environment.ts'
-import { LockError } from '../errors.ts'
+import type { LockError } from '../errors.ts'
 import type { Feed, News } from './feed.ts'
 import { invalid } from './problems.ts'
 
@@ -38,11 +38,11 @@ export class SourceFeed implements Feed {
   async first(): Promise<unknown> {
     try {
       const result = await Promise.race([this.#next(), this.#pause(FIRST_MS, false)])
-      if (!result) throw invalid(`source: it gave no configuration within ${FIRST_MS / 1000} s`)
-      if (result.done) throw invalid('source: it ended without a configuration')
+      if (!result) throw new Unusable(`it gave no configuration within ${FIRST_MS / 1000} s`)
+      if (result.done) throw new Unusable('it ended without a configuration')
       return result.value
     } catch (error) {
-      throw error instanceof LockError ? error : failed(error)
+      throw failed(error)
     } finally {
       this.#wake()
     }
@@ -98,7 +98,7 @@ export class SourceFeed implements Feed {
     const iterator = (this.#iterator ??= this.#open())
     const result: unknown = await iterator.next()
     if (typeof result === 'object' && result !== null) return result as IteratorResult<unknown>
-    throw new TypeError('next() gave no object')
+    throw new Unusable('its next() gave no object')
   }
 
   #open(): AsyncIterator<unknown> {
@@ -106,7 +106,7 @@ export class SourceFeed implements Feed {
     const { signal } = this.#abort
     const iterable = typeof this.#source === 'function' ? this.#source(signal) : this.#source
     if (typeof iterable?.[Symbol.asyncIterator] !== 'function')
-      throw invalid('source: what the function returned is no async iterable')
+      throw new Unusable('what the function returned is no async iterable')
     return iterable[Symbol.asyncIterator]()
   }
 
@@ -134,12 +134,28 @@ export class SourceFeed implements Feed {
   }
 }
 
-/** Not the message of the error: it may quote an address with a password. */
+class Unusable extends Error {}
+
 function failed(error: unknown, again = false): LockError {
-  const { code: own, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
-  // `fetch` puts what happened one level below.
-  const code = own ?? ((cause ?? {}) as { code?: unknown }).code
-  const which = typeof code === 'string' && /^[A-Z_]{1,40}$/.test(code) ? ` (${code})` : ''
-  const then = again ? ', it is asked again after a pause' : ''
-  return invalid(`source: it has failed${which}${then}`, error)
+  const what = error instanceof Unusable ? error.message : `it has failed${kindOf(error)}`
+  return invalid(`source: ${what}${again ? ', it is asked again after a pause' : ''}`)
 }
+
+/** Not the message of the error: it may quote an address with a password. */
+function kindOf(error: unknown): string {
+  try {
+    const { code, name, cause } = (error ?? {}) as { code?: unknown; name?: unknown; cause?: unknown }
+    // `fetch` puts what happened one level below.
+    const below = ((cause ?? {}) as { code?: unknown }).code
+    const kind = [code, below, name].find((each) => typeof each === 'string' && KIND.test(each)) as
+      | string
+      | undefined
+    return kind === undefined ? '' : ` (${kind})`
+  } catch {
+    // Its getters may throw, too.
+    return ''
+  }
+}
+
+/** `ECONNREFUSED`, `TypeError`; nobody learns anything from `Error`. */
+const KIND = /^(?:[A-Z_]{1,40}|[A-Z]\w{1,40}Error)$/

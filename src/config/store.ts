@@ -1,6 +1,6 @@
 import { LockError } from '../errors.ts'
 import type { Store } from '../store.ts'
-import { storeLoader } from '../store-url.ts'
+import { KNOWN_SCHEMES, storeLoader } from '../store-url.ts'
 import type { Problems } from './problems.ts'
 import type { StoreConfig, StoreSettings } from './settings.ts'
 
@@ -62,19 +62,24 @@ export async function storeOf(store: StoreConfig, problems: Problems): Promise<S
     problems.add(['store'], "missing, give a URL such as 'postgres://host/database', or set HOLDFAST_STORE")
     return null
   }
+  const kind = KINDS.find(({ scheme }) => scheme.test(url))
+  if (!kind) {
+    // Not what it begins with: a URL that lacks its scheme begins with a user, or with a password.
+    problems.add(['store', 'url'], `it must begin with one of ${KNOWN_SCHEMES}`)
+    return null
+  }
   try {
     storeLoader(url)
   } catch (error) {
     problems.add(['store', 'url'], told(error, store))
     return null
   }
-  const kind = KINDS.find(({ scheme }) => scheme.test(url))
-  const strange = Object.keys(options).filter((name) => !kind?.options.includes(name))
+  const strange = Object.keys(options).filter((name) => !kind.options.includes(name))
   for (const name of strange) {
-    const others = kind?.options.join(', ') || 'none'
-    problems.add(['store', name], `a ${kind?.name} store has no such option, its options are: ${others}`)
+    const others = kind.options.join(', ') || 'none'
+    problems.add(['store', name], `a ${kind.name} store has no such option, its options are: ${others}`)
   }
-  if (!kind || strange.length > 0) return null
+  if (strange.length > 0) return null
   try {
     return await kind.make(url, options)
   } catch (error) {

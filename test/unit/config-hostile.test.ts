@@ -8,9 +8,15 @@ describe('secrets', () => {
 
   it.each([
     { store: `postgres//u:${secret}@host/db` },
+    { store: `${secret}:x@host` },
+    { store: { url: `u.${secret}:x@host/db`, table: 'locks' } },
     { store: `postgres://u:${secret}@ho st/db` },
     { store: { url: `redis://:${secret}@localhost:99999`, prefix: `${secret} {` } },
     { store: { url: `mongodb://u:${secret}@`, password: secret } },
+    { store: `mongodb://u:pa/${secret}@h:1/db` },
+    { store: { url: `mongodb://u:pa/${secret}@h`, collection: 'a' } },
+    { store: `mongodb://u:pa/${secret}:p` },
+    { store: `mongodb://u:${secret}/db` },
     { store: { url: 'postgres://localhost', table: `redis://:${secret}@h` } },
     { store: { url: 'postgres://localhost', listen: `x:${secret}@h` } },
     { store: { url: 'sqlite:./a.db', table: `${secret}!` } },
@@ -78,7 +84,7 @@ describe('a hostile file', () => {
     ],
     ['proto.yaml', 'store: "memory:"\n__proto__: { lease: 1h }\n', "'__proto__' is not allowed"],
     ['deep.json', levels(100_000), 'nested too deeply'],
-    ['deep.yaml', levels(10_000), 'it is not YAML at line 1'],
+    ['deep.yaml', levels(10_000), 'nested too deeply at line 1, column 100'],
     ['deep-key.json', `{"keys":{"a":${'{"a":'.repeat(20)}1${'}'.repeat(20)}}}`, 'nested too deeply'],
     [
       'many.json',
@@ -92,8 +98,8 @@ describe('a hostile file', () => {
       'store: "memory:"\n---\nstore: "memory:"\n',
       'it is not YAML at line 2, column 1 (MULTIPLE_DOCS)',
     ],
-    ['braces.yaml', `${'{'.repeat(1000)}${'}'.repeat(1000)}`, 'it is not YAML at line 1'],
-    ['names.yaml', '? '.repeat(1000), 'it is not YAML at line 1'],
+    ['braces.yaml', `${'{'.repeat(1000)}${'}'.repeat(1000)}`, 'nested too deeply at line 1'],
+    ['names.yaml', '? '.repeat(1000), 'nested too deeply at line 1'],
     ['long.yaml', Array.from({ length: 30_000 }, (_, index) => `k${index}: 1`).join('\n'), 'more than 20000'],
     ['tag.yaml', 'store: !!js/function "x"\n', 'TAG_RESOLVE_FAILED'],
     ['merge.yaml', '<<: { store: "memory:" }\n', 'unknown <a name that is not shown>'],
@@ -147,6 +153,7 @@ describe('a hostile source', () => {
   it.each([
     ['an instance', new Setting(), 'give a plain object'],
     ['a map', new Map([['store', 'memory:']]), 'give a plain object'],
+    ['a sparse array', { keys: Object.assign([], { length: 2 ** 32 - 1 }) }, 'more than 20000 values'],
     ['a cycle', cycle, 'nested too deeply, or in itself'],
     ['a function', { store: () => 'memory:' }, 'a function cannot stand in'],
     ['a bigint', { lease: 5n }, 'a bigint cannot stand in'],
@@ -186,6 +193,6 @@ describe('a hostile source', () => {
     expect(await refusal({ source: failing() })).toContain('it has failed (ECONNREFUSED)')
     expect(
       await refusal({ source: { [Symbol.asyncIterator]: () => ({ next: () => 5 }) } as never }),
-    ).toContain('failed')
+    ).toContain('its next() gave no object')
   })
 })

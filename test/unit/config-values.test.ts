@@ -157,9 +157,9 @@ describe('a mistake', () => {
   it.each([
     [{}, 'store: missing'],
     [{ store: {} }, 'store: missing'],
-    [{ store: 5 }, 'store: give an object'],
+    [{ store: 5 }, 'store: give a URL, or an object with any of url, prefix,'],
     [{ store: '' }, 'store.url: give a URL'],
-    [{ store: 'localhost:5432' }, "the scheme 'localhost:' is unknown, known are memory:"],
+    [{ store: 'localhost:5432' }, 'store.url: it must begin with one of memory:, sqlite:, postgres:'],
     [{ store: { url: 'memory:', table: 'x' } }, 'a memory store has no such option, its options are: none'],
     [{ store: { url: 'sqlite:./a.db', table: 'a b' } }, 'store: table: "a b" cannot name a table'],
     [{ store: { url: 'redis://localhost', prefix: 'a{b' } }, 'store: prefix: give 1 to 100 characters'],
@@ -170,6 +170,11 @@ describe('a mistake', () => {
     [{ store: { url: 'mongodb://localhost', keep: '1s' } }, 'store.keep: give milliseconds'],
     [{ store: 'memory:', poll: { min: 600, max: 500 } }, 'poll.max: it must not be smaller than poll.min'],
     [{ store: 'memory:', keys: { 'a*': { atLeast: '31s' } } }, 'keys["a*"].atLeast: it must not be longer'],
+    [
+      { store: 'memory:', lease: 'x', keys: { '': { lease: '1s' } } },
+      '2 problems: lease: give milliseconds or a number with a unit such as',
+    ],
+    [{ store: 'memory:', keys: { '': {} } }, 'keys[""]: a pattern has 1 to 512 characters, \'*\' is for all'],
     [{ store: 'memory:', lease: null }, 'lease: give milliseconds'],
     [{ store: 'memory:', lease: 49 }, 'from 50 ms'],
     [{ store: 'memory:', lease: '600h' }, 'to 24 days'],
@@ -179,6 +184,17 @@ describe('a mistake', () => {
     [null, 'it must be an object'],
   ])('in %j is told', async (value, part) => {
     expect(await refusal({ source: once(value) })).toContain(part)
+  })
+
+  it('in the patterns of keys is told: one that is longer than a key, or too many', async () => {
+    const long = { ['*'.repeat(513)]: { lease: '1m' }, ok: {} }
+    expect(await refusal({ source: once({ store: 'memory:', keys: long }) })).toContain(
+      "keys[<a name that is not shown>]: a pattern has 1 to 512 characters, '*' is for all keys",
+    )
+    const many = Object.fromEntries(Array.from({ length: 1001 }, (_, i) => [`job-${i}:*`, {}]))
+    expect(await refusal({ source: once({ store: 'memory:', keys: many }) })).toContain(
+      'keys: give at most 1000 patterns',
+    )
   })
 
   it('in the name of a variable is told, and what others call theirs is left alone', async () => {
