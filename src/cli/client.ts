@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs'
+import { LockError } from '../errors.ts'
 import type { Locks } from '../locks.ts'
+import type { Invocation } from './command.ts'
 
 /** Closes the client whatever happens. */
 export async function withLocks<T>(
@@ -11,4 +14,22 @@ export async function withLocks<T>(
   } finally {
     await locks.close()
   }
+}
+
+/** For a command that only looks: to open a SQLite file that is not there creates it, and it would show that no key is held. */
+export async function withStoreAsIs<T>(
+  { openLocks, storeSettings }: Pick<Invocation, 'openLocks' | 'storeSettings'>,
+  use: (locks: Locks) => Promise<T>,
+): Promise<T> {
+  return withLocks(openLocks, async (locks) => {
+    // Not for help and completion, which are loaded along.
+    const { sqliteFileOf } = await import('../store-url.ts')
+    const { url = '' } = (await storeSettings?.()) ?? {}
+    const file = sqliteFileOf(url)
+    if (file === null || existsSync(file)) return use(locks)
+    throw new LockError(
+      'STORE_UNAVAILABLE',
+      `the sqlite store cannot use ${file}: there is no such file; check the path (the first program that locks creates it)`,
+    )
+  })
 }

@@ -8,7 +8,7 @@ export function overview(commands: readonly Command[]): string {
 
 ${lines.join('\n')}
 
-  --store URL   the store: redis://…, postgres://…, mongodb://…, sqlite:./locks.db
+  --store URL   the store: redis://…, postgres://…, mysql://…, mongodb://…, sqlite:./locks.db
   --version     print the version
   -h, --help    print this; holdfast help COMMAND says more of one
 

@@ -1,6 +1,6 @@
 import type { LockRecord } from '../store.ts'
 import { parse } from './arguments.ts'
-import { withLocks } from './client.ts'
+import { withStoreAsIs } from './client.ts'
 import type { Command } from './command.ts'
 import { EXIT } from './failure.ts'
 import { firstToken, heldForMs, recordJson } from './records.ts'
@@ -16,10 +16,12 @@ behind --.
 
   --json  one JSON object, or null
 `,
-  async run({ args, openLocks, terminal: { out } }) {
+  async run(invocation) {
+    const { args, terminal } = invocation
+    const { out } = terminal
     const { values, positionals } = parse(args, { json: { type: 'boolean', default: false } }, ['a KEY'])
     const [key = ''] = positionals
-    const record = await withLocks(openLocks, (locks) => locks.inspect(key))
+    const record = await withStoreAsIs(invocation, (locks) => locks.inspect(key))
     if (values.json) out.write(`${json(record && recordJson(record))}\n`)
     else out.write(record ? describe(record) : `${shown(key)} is held by nobody\n`)
     return record ? 0 : EXIT.no

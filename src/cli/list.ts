@@ -1,5 +1,5 @@
 import { parse } from './arguments.ts'
-import { withLocks } from './client.ts'
+import { withStoreAsIs } from './client.ts'
 import type { Command } from './command.ts'
 import { readRecords, recordJson, recordLines } from './records.ts'
 import { json } from './text.ts'
@@ -20,14 +20,15 @@ Shows the keys that are held now, of all clients of the store.
 HELD is how long the key has been held, LEFT what is left of its lease: a holder that is alive
 renews it. WANTED says whether another waits for it.
 `,
-  async run({ args, openLocks, terminal }) {
+  async run(invocation) {
+    const { args, terminal } = invocation
     const { values } = parse(args, {
       prefix: { type: 'string' },
       json: { type: 'boolean', default: false },
       watch: { type: 'boolean', default: false },
     })
     const { prefix, json: asJson, watch } = values
-    return withLocks(openLocks, async (locks) => {
+    return withStoreAsIs(invocation, async (locks) => {
       const read = (): ReturnType<typeof readRecords> => readRecords(locks, prefix)
       if (watch) {
         await watchRecords({ read, terminal, asJson })

@@ -1,5 +1,5 @@
 import { parse, wholeNumber } from './arguments.ts'
-import { withLocks } from './client.ts'
+import { withStoreAsIs } from './client.ts'
 import { type Command, UsageError } from './command.ts'
 import { EXIT } from './failure.ts'
 import { shown } from './text.ts'
@@ -19,7 +19,9 @@ lease runs out by itself.
 
 Exits with 1 if there was nothing to free, or if it was another grant.
 `,
-  async run({ args, openLocks, terminal: { out, err } }) {
+  async run(invocation) {
+    const { args, terminal } = invocation
+    const { out, err } = terminal
     const { values, positionals } = parse(
       args,
       { force: { type: 'boolean', default: false }, grant: { type: 'string' } },
@@ -35,7 +37,7 @@ Exits with 1 if there was nothing to free, or if it was another grant.
         'this takes the key from a holder that may be at work; if you mean it, add --force',
       )
     }
-    return withLocks(openLocks, async (locks) => {
+    return withStoreAsIs(invocation, async (locks) => {
       const record = await locks.forceRelease(key, grant === undefined ? {} : { grant })
       if (record) {
         const { service, instance } = record.holder

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { appendFile } from 'node:fs/promises'
 import { LockError } from '../errors.ts'
 import type { Locks } from '../locks.ts'
-import type { AuditEntry, LockListener } from '../server/index.ts'
+import type { AuditEntry, ListeningLockServer } from '../server/index.ts'
 import { parse, wholeNumber } from './arguments.ts'
 import { type Command, type Terminal, UsageError } from './command.ts'
 import { explain } from './failure.ts'
@@ -66,7 +66,7 @@ interface Plan {
   readonly token: string | undefined
 }
 
-async function start(locks: Locks, plan: Plan, { out }: Terminal): Promise<LockListener> {
+async function start(locks: Locks, plan: Plan, { out }: Terminal): Promise<ListeningLockServer> {
   const { host, port, readOnly, hosts } = plan
   const [{ listenLocks }, { isLoopbackName }] = await Promise.all([
     import('../server/index.ts'),

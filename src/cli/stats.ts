@@ -1,7 +1,7 @@
 import type { Locks } from '../locks.ts'
 import type { LockRecord } from '../store.ts'
 import { parse } from './arguments.ts'
-import { withLocks } from './client.ts'
+import { withStoreAsIs } from './client.ts'
 import type { Command, Terminal } from './command.ts'
 import { heldForMs, readRecords, recordJson } from './records.ts'
 import { fetchStats } from './remote-stats.ts'
@@ -26,14 +26,15 @@ held and wanted, by which services, which ones longest, and how fast it answers.
   --url URL  where a server is
   --json     one JSON object
 `,
-  async run({ args, openLocks, terminal, env }) {
+  async run(invocation) {
+    const { args, terminal, env } = invocation
     const { values } = parse(args, { url: { type: 'string' }, json: { type: 'boolean', default: false } })
     if (values.url !== undefined) {
       const stats = await fetchStats(values.url, env?.['HOLDFAST_SERVER_TOKEN'])
       terminal.out.write(values.json ? `${json(stats)}\n` : `${statsLines(stats, terminal).join('\n')}\n`)
       return 0
     }
-    const view = await withLocks(openLocks, lookAt)
+    const view = await withStoreAsIs(invocation, lookAt)
     terminal.out.write(
       values.json ? `${json(viewJson(view))}\n` : `${viewLines(view, terminal).join('\n')}\n`,
     )

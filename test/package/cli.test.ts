@@ -16,8 +16,9 @@ describe.each([process.execPath, ...NODE_VERSIONS.map((version) => nodes[version
 
   it('list looks into a store', async () => {
     const file = join(mkdtempSync(join(full, 'data-')), 'locks.db')
-    const args = [program(full), 'list', '--store', `sqlite:${file}`]
-    expect(await run(node, args, full)).toBe('no key is held\n')
+    const store = ['--store', `sqlite:${file}`]
+    await run(node, [program(full), 'run', 'k', ...store, '--', node, '-e', '0'], full)
+    expect(await run(node, [program(full), 'list', ...store], full)).toBe('no key is held\n')
   })
 
   it('a driver that is missing is one line that says what to install', async () => {

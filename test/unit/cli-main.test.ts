@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -91,12 +91,12 @@ describe('the store', () => {
     const argument = await holdfast(['list', '--store', 'bogus://x'])
     expect([argument.code, argument.err]).toEqual([
       78,
-      expect.stringMatching(/: --store: .*'bogus:' is unknown/),
+      expect.stringMatching(/: --store: it must begin with one of memory:, sqlite:/),
     ])
     const variable = await holdfast(['list'], { HOLDFAST_STORE: 'bogus://x' })
     expect([variable.code, variable.err]).toEqual([
       78,
-      expect.stringMatching(/: HOLDFAST_STORE: .*'bogus:' is/),
+      expect.stringMatching(/: HOLDFAST_STORE: it must begin with one of memory:/),
     ])
     expect(argument.err + variable.err).not.toContain('store object')
   })
@@ -150,6 +150,18 @@ describe('the store', () => {
       err: expect.not.stringContaining('secret'),
     })
   })
+
+  it.each([['list'], ['inspect', 'k'], ['stats'], ['release', 'k', '--force']])(
+    'that is a SQLite file that is not there is exit code 69 to %s, and is not created',
+    async (...args) => {
+      const file = join(folder, 'mistyped.db')
+      for (const name of [`sqlite:${file}`, `SQLITE:file:${file}`]) {
+        const { code, out, err } = await holdfast([...args, '--store', name])
+        expect([code, out, err]).toEqual([69, '', expect.stringContaining(`${file}: there is no such file`)])
+      }
+      expect(existsSync(file)).toBe(false)
+    },
+  )
 
   it('that is down is exit code 69, without the password', async () => {
     const { code, out, err } = await holdfast(['list', '--store', 'redis://me:hunt%65r2@127.0.0.1:1'])
