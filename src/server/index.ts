@@ -1,5 +1,5 @@
 export type { AuditEntry } from './audit.ts'
-export { listenLocks, type ListenOptions, type LockListener } from './listen.ts'
+export { listenLocks, type ListenOptions, type ListeningLockServer } from './listen.ts'
 export { lockServer, type LockServer } from './lock-server.ts'
 export type { LockServerOptions } from './options.ts'
 export type {

@@ -18,7 +18,8 @@ export interface ListenOptions extends LockServerOptions {
   readonly port?: number | undefined
 }
 
-export interface LockListener {
+/** What `listenLocks` gives. */
+export interface ListeningLockServer {
   /** `http://127.0.0.1:7373/` */
   readonly url: string
   /** Ends all connections. Also when the client is closed. */
@@ -34,7 +35,7 @@ const REQUEST_MS = 30_000
 const IDLE_MS = 60_000
 
 /** `lockServer` as a server of its own, for Node. Resolves when it listens. */
-export async function listenLocks(locks: Locks, options: ListenOptions = {}): Promise<LockListener> {
+export async function listenLocks(locks: Locks, options: ListenOptions = {}): Promise<ListeningLockServer> {
   const { host = '127.0.0.1', port = 7373, ...rest } = options
   const terms = checkServerOptions(rest, 'listenLocks', [...SERVER_OPTIONS, 'host', 'port'])
   if (typeof host !== 'string' || !/^[\w.:-]{1,253}$/.test(host))

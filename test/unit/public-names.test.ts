@@ -27,12 +27,22 @@ describe('every public name is in the documentation', () => {
   })
 })
 
+it('no public name stands for two things', () => {
+  const declared = filesIn('src', '.ts').flatMap((file) => [...new Set(declaredBy(read(file)))])
+  const shared = paths.flatMap(({ names }) => names).filter((name, index, all) => all.indexOf(name) < index)
+  expect(shared).toContain('memoryStore')
+  expect(shared.filter((name) => declared.indexOf(name) !== declared.lastIndexOf(name))).toEqual([])
+})
+
 describe('every option is in the documentation', () => {
   const isPublic = new Set(paths.flatMap(({ names }) => names))
   const sources = filesIn('src', '.ts').map(read).join('\n')
-  const found = sources.matchAll(/^export interface (\w*(?:Options|Config|Settings)) [^{]*\{\n(.*?)^\}/gms)
+  const found = sources.matchAll(
+    /^export interface (\w*(?:Options|Config|Settings|Defaults|Rate|Strategy|Place)) [^{]*\{\n(.*?)^\}/gms,
+  )
   const options = [...found].flatMap(([, name = '', body = '']) => {
-    const fields = [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??:/gm)].map(([, field = '']) => field)
+    const members = [...body.matchAll(/^ {2}(?:readonly )?(\w+)(\??): ?(.*(?:\n {4}.*)*)/gm)]
+    const fields = members.map(([, field = '', mark, type = '']) => ({ field, optional: mark === '?', type }))
     return isPublic.has(name) ? [{ name, fields }] : []
   })
 
@@ -41,13 +51,17 @@ describe('every option is in the documentation', () => {
   })
 
   it.each(options)('$name', ({ fields }) => {
-    expect(fields.filter((field) => !known.has(field))).toEqual([])
+    expect(fields.filter(({ field }) => !known.has(field))).toEqual([])
+  })
+
+  it.each(options)('$name takes undefined for what may be left out', ({ fields }) => {
+    const strict = fields.filter(({ optional, type }) => optional && !/undefined|^unknown$/.test(type))
+    expect(strict).toEqual([])
   })
 })
 
 function exportedBy(source: string): string[] {
   expect(source).not.toMatch(/^export \*/m)
-  const declared = source.matchAll(/^export (?:async )?(?:function|const|class|interface|type) (\w+)/gm)
   const listed = [...source.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list = '']) =>
     list.split(','),
   )
@@ -59,8 +73,10 @@ function exportedBy(source: string): string[] {
         .split(' as ')
         .at(-1) ?? '',
   )
-  return [...declared]
-    .map(([, name = '']) => name)
-    .concat(names)
-    .filter(Boolean)
+  return declaredBy(source).concat(names).filter(Boolean)
+}
+
+function declaredBy(source: string): string[] {
+  const declared = source.matchAll(/^export (?:async )?(?:function|const|class|interface|type) (\w+)/gm)
+  return [...declared].map(([, name = '']) => name)
 }

@@ -1,7 +1,7 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, inject } from 'vitest'
 import type { Locks } from '../../../src/locks.ts'
-import { listenLocks, type ListenOptions, type LockListener } from '../../../src/server/index.ts'
+import { listenLocks, type ListenOptions, type ListeningLockServer } from '../../../src/server/index.ts'
 import { atEnd } from '../../support/stage.ts'
 
 export const TOKEN = 'a-token-of-the-browser-tests-0123456789'
@@ -26,7 +26,7 @@ export function allowComplaints(like: RegExp): void {
 }
 
 /** Gone after the test. */
-export async function serve(locks: Locks, options: ListenOptions = {}): Promise<LockListener> {
+export async function serve(locks: Locks, options: ListenOptions = {}): Promise<ListeningLockServer> {
   const server = await listenLocks(locks, { port: 0, token: TOKEN, audit: () => {}, ...options })
   atEnd(() => server.close())
   return server
