@@ -62,6 +62,19 @@ describe('the demonstration, where there is no terminal', () => {
     await nothingIsLeft()
   })
 
+  it('leaves nothing behind when npm start is ended by its pid, whatever shell stands between', async () => {
+    await demo.kill()
+    // Without the build of the dashboard that goes before it.
+    demo = new Demo('npm', ['start', '--ignore-scripts'])
+    await demo.says('for its locks')
+    demo.process.kill('SIGTERM')
+    await demo.saidAll
+    await nothingIsLeft()
+    expect(demo.output).toContain('the books are right')
+    // It would have gone on by itself.
+    expect(demo.output).not.toContain('was paused with SIGSTOP')
+  })
+
   it('takes its processes along when it is killed itself', async () => {
     await demo.says('for its locks')
     await demo.kill()
@@ -80,15 +93,18 @@ class Demo {
   output = ''
   readonly process: ChildProcess
   readonly ended: Promise<unknown[]>
+  /** When nobody is left who could say more. */
+  readonly saidAll: Promise<unknown[]>
 
-  constructor() {
-    this.process = spawn(process.execPath, ['--import', 'tsx', 'examples/inventory/demo/index.ts'], {
+  constructor(command = process.execPath, args = ['--import', 'tsx', 'examples/inventory/demo/index.ts']) {
+    this.process = spawn(command, args, {
       cwd: root,
       env: { ...process.env, TMPDIR: scratch },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     this.process.stdout?.on('data', (chunk: Buffer) => (this.output += chunk.toString()))
     this.ended = once(this.process, 'exit')
+    this.saidAll = once(this.process, 'close')
   }
 
   get pids(): number[] {

@@ -3,10 +3,11 @@ import type { Action } from './shop.ts'
 
 /** Raw input: Ctrl-C, Ctrl-D and Ctrl-\ arrive as bytes then, not as signals. */
 const QUIT_KEYS = ['q', 'Q', '\x03', '\x04', '\x1c']
+const LOOK_MS = 250
 const ACTIONS: Readonly<Record<string, Action>> = { k: 'kill', p: 'pause', l: 'locks' }
 
 export interface Keys {
-  /** Aborted by a key, a signal, or a pipe that nobody reads any more. */
+  /** Aborted by a key, a signal, a pipe that nobody reads any more, or when `npm start` has been ended. */
   readonly quit: AbortSignal
   /** 0 unless a signal told us to end. */
   readonly exitCode: number
@@ -30,6 +31,7 @@ export function listenToKeys(onAction: (action: Action) => void): Keys {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   for (const signal of signals) process.on(signal, onSignal)
   process.stdout.on('error', () => controller.abort())
+  const end = onEndOfNpm(() => controller.abort())
   const { stdin } = process
   const raw = process.stdout.isTTY && stdin.isTTY
   if (raw) stdin.setRawMode(true).on('data', onKeys)
@@ -39,8 +41,20 @@ export function listenToKeys(onAction: (action: Action) => void): Keys {
       return exitCode
     },
     close() {
+      end()
       for (const signal of signals) process.off(signal, onSignal)
       if (raw) stdin.setRawMode(false).off('data', onKeys).pause()
     },
   }
+}
+
+/**
+ * npm passes a signal to the shell that it starts us with. Most shells become us; dash ends and does not pass the signal
+ * on, and all that tells us is another parent.
+ */
+function onEndOfNpm(quit: () => void): () => void {
+  if (process.env['npm_lifecycle_event'] !== 'start') return () => {}
+  const shell = process.ppid
+  const timer = setInterval(() => process.ppid !== shell && quit(), LOOK_MS)
+  return () => clearInterval(timer)
 }

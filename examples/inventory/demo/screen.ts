@@ -65,7 +65,9 @@ export class Terminal implements Screen {
   }
 
   #draw(): void {
-    const { columns, rows } = process.stdout
+    // A terminal may not know its size, and say 0.
+    const columns = process.stdout.columns || 80
+    const rows = process.stdout.rows || 24
     // The last column stays empty: some terminals wrap as soon as it is written.
     const width = Math.max(20, columns - 1)
     const head = [
