@@ -80,6 +80,7 @@ describe('a TCP proxy', () => {
     await askAndHear(other, 'b')
     served.at(-1)?.resetAndDestroy()
     await until('the reset to arrive', () => other.error?.code === 'ECONNRESET')
+    expect(proxy.joined).toBe(2)
   })
 
   it('cuts both sides of every connection, and takes new ones', async () => {

@@ -37,6 +37,7 @@ export class TcpProxy {
   readonly #pairs = new Set<Pair>()
   readonly #weather: Weather = { frozen: false, delayMs: 0 }
   #dropsReplies = false
+  #joined = 0
   #listener: Server | undefined
 
   constructor(targetPort: number, port: number) {
@@ -47,6 +48,11 @@ export class TcpProxy {
   /** Those that clients have open now. */
   get connections(): number {
     return [...this.#pairs].filter(({ client }) => !client.destroyed && !client.readableEnded).length
+  }
+
+  /** All that clients ever had here. */
+  get joined(): number {
+    return this.#joined
   }
 
   async accept(): Promise<void> {
@@ -102,6 +108,7 @@ export class TcpProxy {
   }
 
   #join(client: Socket): void {
+    this.#joined += 1
     const server = connect({ port: this.#targetPort, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
     const there = new TcpLane(client, server, this.#weather)
     const back = new TcpLane(server, client, this.#weather)

@@ -75,6 +75,8 @@ export type StoreHappening =
       readonly is: 'reply'
       readonly call: number
       readonly answers: readonly (number | 'yes' | 'no' | 'fault')[]
+      /** Of those that failed. */
+      readonly errors?: readonly string[]
     }
   /** The whole call failed; its outcome is not known. */
   | { readonly is: 'failed'; readonly call: number; readonly error: string }
@@ -124,6 +126,8 @@ export type NemesisHappening =
   | { readonly is: 'died'; readonly worker: string; readonly code: string; readonly wanted: boolean }
   /** From here on there are no faults: everything that waits must come to its turn. */
   | { readonly is: 'calm' }
+  /** What the store listed while the workers ended, and by whom it was held; `at` is before it was asked. */
+  | { readonly is: 'listed'; readonly locks: readonly { readonly key: string; readonly by: string }[] }
   /** What the store still listed when all had closed and the longest lease of a dead worker had run out. */
   | { readonly is: 'left'; readonly keys: readonly string[] }
 

@@ -30,6 +30,19 @@ export class Network {
     return Object.fromEntries([...own].map(([port, proxy]) => [port, proxy.port]))
   }
 
+  /**
+   * What is done to the connections of a worker that has others does nothing. Not each link: who has found one node of a
+   * set need not know all of them.
+   */
+  assertUsed(): void {
+    for (const [place, links] of this.#proxies) {
+      if (links.size === 0 || [...links.values()].some(({ joined }) => joined > 0)) continue
+      throw new Error(
+        `the worker in place ${place} never came by its proxies: no fault of its network was one`,
+      )
+    }
+  }
+
   close(): void {
     for (const proxy of this.links()) proxy.close()
   }

@@ -2,11 +2,12 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocks, type Locks } from '../../src/locks.ts'
+import type { LockRecord } from '../../src/store.ts'
 import { ServerFolder } from '../servers/server-folder.ts'
 import { Random } from '../simulation/random.ts'
 import type { Arena, OpenArena } from './arenas/arena.ts'
 import { Crew } from './crew.ts'
-import { type Entry, HistoryWriter, readHistory } from './history.ts'
+import { type Entry, HistoryWriter, now, readHistory } from './history.ts'
 import { Nemesis } from './nemesis/index.ts'
 import { patiently } from './nemesis/server-strikes.ts'
 import { Network } from './network.ts'
@@ -24,6 +25,7 @@ export interface RoundOptions {
 
 /** The last part of a round is without faults: everything that waits must come to its turn. */
 const CALM_MS = 20_000
+const LOOKS_MS = 500
 
 /** `judge` has the history and its folder, which is gone after that. */
 export async function playRound<T>(
@@ -74,9 +76,10 @@ async function play(
     await new Nemesis({ random, arena, crew, network, history, locks }).rage(ms - calmMs)
     history.note({ is: 'calm' })
     await sleep(calmMs)
-    await crew.end()
+    await watched(crew.end(), history, locks)
+    network.assertUsed()
     await sleep(LONGEST_LEASE_MS)
-    history.note({ is: 'left', keys: await patiently(() => heldKeys(locks)) })
+    history.note({ is: 'left', keys: (await patiently(() => held(locks))).map(({ key }) => key) })
   } finally {
     await crew.abandon()
     await locks.close()
@@ -87,15 +90,30 @@ async function play(
   }
 }
 
-async function heldKeys(locks: Locks): Promise<string[]> {
-  const keys: string[] = []
+/** Looks at the store as the workers end, and when the last one has: a lease later it is too late to see what one left. */
+async function watched(ending: Promise<void>, history: HistoryWriter, locks: Locks): Promise<void> {
+  let ended = false
+  const end = ending.then(() => {
+    ended = true
+  })
+  for (let isLast = false; !isLast; await Promise.race([end, sleep(LOOKS_MS)])) {
+    isLast = ended
+    const at = now()
+    const found = await patiently(() => held(locks))
+    const seen = found.map(({ key, holder }) => ({ key, by: holder.instance }))
+    history.note({ is: 'listed', locks: seen }, at)
+  }
+}
+
+async function held(locks: Locks): Promise<LockRecord[]> {
+  const all: LockRecord[] = []
   for (let after: string | null | undefined; after !== null;) {
     const { locks: found, next } = await locks.list({
       limit: 1000,
       ...(after === undefined ? {} : { after }),
     })
-    keys.push(...found.map(({ key }) => key))
+    all.push(...found)
     after = next
   }
-  return keys
+  return all
 }

@@ -20,6 +20,9 @@ const COLUMNS: readonly (readonly [string, (result: Result) => string | number])
   ['stale', ({ guardedStale }) => guardedStale],
   ['unguarded went back', ({ unguardedWentBack }) => unguardedWentBack],
   ['excused overlaps', ({ overlapsExcused }) => overlapsExcused],
+  ['pieces in models', ({ piecesChecked }) => piecesChecked],
+  ['excused', ({ piecesExcused }) => piecesExcused],
+  ['too long', ({ piecesTooLong }) => piecesTooLong],
   ['violations', ({ violations }) => violations],
 ]
 

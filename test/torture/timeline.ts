@@ -14,6 +14,7 @@ const PROMISES: Readonly<Record<string, string>> = {
   G3: 'Of two leases on a key, the later one has the higher token.',
   G4: 'Only the owner of a lease renews or releases it.',
   G5: 'No key stays held for nobody.',
+  G6: 'A loss is a value, and an error says what has happened.',
   G7: 'No process dies of a fault, and nobody waits for ever.',
   G8: 'Those who wait in one process get a key in the order in which they asked.',
   G10: 'Whoever enters a key again gets the same token, without a call to the store.',

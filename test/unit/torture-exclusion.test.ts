@@ -67,6 +67,30 @@ describe('G1 among holders', () => {
     expect(overlap().evict(120, 130, 0).broken).toEqual(['G1', 'model'])
     expect(overlap().evict(120, 130, 4).broken).toContain('G1')
   })
+
+  it('is not void after a forced release of the later one', () => {
+    const early = { step: 'release', owner: 'owner 5', sentAt: 120, repliedAt: 125, answer: 'yes' } as const
+    const later = { ...OTHER, releases: false, ok: false }
+    const story = new Story().hold('w1', LOSER).step('w1', early).hold('w2', later)
+    expect(story.evict(160, 170, 6).broken).toEqual(['G1'])
+  })
+
+  it('is judged for two that overlap while a third does that was freed by force', () => {
+    const freed = { from: 100, to: 900, grant: 5, releases: false, ok: false } as const
+    const handed = { grant: 6, handOff: 1, asks: false } as const
+    const story = new Story()
+      .hold('w1', freed)
+      .evict(110, 120, 5)
+      .hold('w2', { from: 200, to: 400, grant: 6, releases: false })
+    expect(story.broken).toEqual([])
+    expect(story.hold('w2', { ...handed, from: 300, to: 500 }).broken).toEqual(['G1'])
+  })
+
+  it('has no excuse inside a process: a hand-off does not ask the store', () => {
+    const handed = { grant: 5, handOff: 1, asks: false, releases: false } as const
+    const story = new Story().hold('w1', { ...LOSER, ok: true }).hold('w1', { ...handed, from: 150, to: 250 })
+    expect(story.fault(120, 130, { loses: true }).evict(120, 130, 5).broken).toEqual(['G1'])
+  })
 })
 
 describe('G1 at the store', () => {

@@ -88,6 +88,11 @@ export class Story {
     return this.note(at, 'nemesis', { is: 'died', worker, code, wanted })
   }
 
+  /** SIGSTOP, until SIGCONT. */
+  pause(target: string, from: number, to: number): this {
+    return this.#fault(from, to, { fault: 'worker paused', target, loses: false })
+  }
+
   write(at: number, token: number, guarded: 'taken' | 'stale'): this {
     const rest = { worker: 'w1', id: 1, key: 'k', guarded }
     return this.note(at, 'resource', { is: 'written', token: String(token), ...rest })
@@ -95,7 +100,11 @@ export class Story {
 
   fault(from: number, to: number, options: { loses?: boolean; target?: string } = {}): this {
     const { loses = false, target = 'all' } = options
-    const fault = { is: 'fault', fault: 'flush', number: this.#number(), target, loses } as const
+    return this.#fault(from, to, { fault: 'flush', target, loses })
+  }
+
+  #fault(from: number, to: number, what: { fault: string; target: string; loses: boolean }): this {
+    const fault = { is: 'fault', number: this.#number(), ...what } as const
     return this.note(from, 'nemesis', { ...fault, phase: 'begin' }).note(to, 'nemesis', {
       ...fault,
       phase: 'end',
@@ -108,8 +117,14 @@ export class Story {
     return this.note(to, 'nemesis', { ...eviction, phase: 'end', grant })
   }
 
+  /** With an end as it should be, if it has none of its own. */
   get entries(): Entry[] {
-    return this.#entries.toSorted((a, b) => a.at - b.at)
+    const entries = this.#entries.toSorted((a, b) => a.at - b.at)
+    const end = { at: (entries.at(-1)?.at ?? 0) + 1, by: 'nemesis' }
+    if (!entries.some(({ is }) => is === 'calm')) entries.push({ ...end, is: 'calm' })
+    if (!entries.some(({ is }) => is === 'listed')) entries.push({ ...end, is: 'listed', locks: [] })
+    if (!entries.some(({ is }) => is === 'left')) entries.push({ ...end, is: 'left', keys: [] })
+    return entries
   }
 
   /** Which guarantees it breaks, each once. */

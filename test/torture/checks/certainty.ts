@@ -32,14 +32,14 @@ function slackOf(leaseMs: number): number {
  *
  * After a loss of data the store knows nothing of before: only what was both sent and answered between two losses
  * counts, up to the next loss. So a grant may have such a span in several of these epochs. With `excuses` false it is as
- * if there were no losses and no forced releases.
+ * if there were no losses and no forced releases; with `releases` false, as if the owner had sent no release.
  */
-export function certainties(round: Round, key: string, excuses: boolean): Certain[] {
+export function certainties(round: Round, key: string, excuses: boolean, releases = true): Certain[] {
   const epochs = excuses ? gaps(round.losses) : [{ from: -Infinity, to: Infinity }]
   const result: Certain[] = []
   for (const grant of round.store.grants.get(key) ?? []) {
-    const mayEnd = grant.owner.steps.filter(({ step }) => step === 'release').map(({ sentAt }) => sentAt)
-    const endBy = Math.min(...mayEnd)
+    const release = releases ? grant.owner.steps.find(({ step }) => step === 'release') : undefined
+    const endBy = release?.sentAt ?? Infinity
     const evictions = excuses ? round.evictions.of(key, grant.number) : []
     for (const [index, epoch] of epochs.entries()) {
       const firm = grant.confirmed.filter((step) => step.sentAt >= epoch.from && step.repliedAt <= epoch.to)

@@ -1,7 +1,7 @@
 import { type Certain, certainties, longest } from './certainty.ts'
 import type { Findings } from './findings.ts'
 import type { Round } from './round.ts'
-import { touches } from './span.ts'
+import { type Span, touches } from './span.ts'
 import type { Owner, Step } from './store-view.ts'
 
 /** The store says yes to a renewal or a release only if its sender holds the key. */
@@ -31,7 +31,8 @@ interface Why {
   readonly other: string | null
 }
 
-function whyNot(round: Round, { key, steps }: Owner, yes: Step): Why | null {
+function whyNot(round: Round, owner: Owner, yes: Step): Why | null {
+  const { steps } = owner
   const acquires = steps.filter(({ step, sentAt }) => step === 'acquire' && sentAt < yes.repliedAt)
   if (acquires.length === 0) return { reason: 'which never asked for it', since: yes.sentAt, other: null }
   const isVoid = (since: number): boolean =>
@@ -43,11 +44,7 @@ function whyNot(round: Round, { key, steps }: Owner, yes: Step): Why | null {
   if (freed && !acquires.some((ask) => ask.repliedAt > freed.sentAt) && !isVoid(freed.sentAt)) {
     return { reason: 'which had released it', since: freed.repliedAt, other: null }
   }
-  if (yes.step !== 'renew') return null
-  // One whose outcome is not known may have done nothing.
-  const evicted = round.evictions
-    .of(key, yes.answer as number)
-    .find(({ to, grant }) => grant !== null && to < yes.sentAt)
+  const evicted = evictionBefore(round, owner, yes)
   if (evicted && !isVoid(evicted.from)) {
     return { reason: 'after it had been freed by force', since: evicted.to, other: null }
   }
@@ -55,6 +52,22 @@ function whyNot(round: Round, { key, steps }: Owner, yes: Step): Why | null {
   if (over < yes.sentAt && !isVoid(over))
     return { reason: 'whose lease had run out', since: over, other: null }
   return null
+}
+
+/** One whose outcome is not known may have done nothing. */
+function evictionBefore(round: Round, { key, owner, steps }: Owner, yes: Step): Span | undefined {
+  const before = (number: number): Span[] =>
+    round.evictions.of(key, number).filter(({ to, grant }) => grant !== null && to < yes.sentAt)
+  if (typeof yes.answer === 'number') return before(yes.answer)[0]
+  // A release does not name the grant: one of an ask that came after the eviction is another.
+  const grants = (round.store.grants.get(key) ?? []).filter((grant) => grant.owner.owner === owner)
+  return grants
+    .flatMap(({ number }) => before(number))
+    .find(({ from }) =>
+      steps.every(({ step, sentAt, repliedAt }) => {
+        return step !== 'acquire' || sentAt > yes.repliedAt || repliedAt < from
+      }),
+    )
 }
 
 /** By when the lease must have run out, if `yes` had not renewed it. */

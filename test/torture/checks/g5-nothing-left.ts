@@ -1,9 +1,33 @@
 import type { Findings } from './findings.ts'
 import type { Round } from './round.ts'
 
-/** When all have closed and the leases of the dead have run out, no key is held: that would be for nobody. */
-export function nothingLeft({ left }: Round, findings: Findings): void {
+/** The limit of a call and the longest lease, and more: so long after it was sent nothing comes of a call any more. */
+const LATE_MS = 10_000
+
+/** A client gives all back before it has closed; and when the leases of the dead have run out too, nothing is held. */
+export function nothingLeft(round: Round, findings: Findings): void {
+  const { listed, left, workers, endAt } = round
+  if (listed.length === 0 || left.length === 0)
+    findings.fail('G5', 'nobody looked at what was left', { from: endAt })
+  for (const { at, locks } of listed) {
+    for (const { key, by } of locks) {
+      const closedAt = workers.get(by)?.closedAt ?? null
+      if (closedAt === null || closedAt > at || mayBeLate(round, key, by, at)) continue
+      const message = `"${key}" is still held by ${by}, which has closed`
+      findings.fail('G5', message, { key, from: closedAt, to: at, workers: [by] })
+    }
+  }
   for (const { at, keys } of left) {
     for (const key of keys) findings.fail('G5', `"${key}" is still held, for nobody`, { key, from: at })
   }
+}
+
+/** A call that was not answered may have come too late to be undone, or may not have come. */
+function mayBeLate({ store }: Round, key: string, by: string, at: number): boolean {
+  return [...store.owners.values()].some(
+    (owner) =>
+      owner.key === key &&
+      owner.by === by &&
+      owner.steps.some(({ sentAt, answer }) => answer === null && sentAt > at - LATE_MS),
+  )
 }

@@ -1,5 +1,5 @@
 import type { Findings } from './findings.ts'
-import type { Attempt, FaultSpan, Round, Worker } from './round.ts'
+import type { Attempt, Round, Worker } from './round.ts'
 import { outside, type Span, union } from './span.ts'
 import type { Step } from './store-view.ts'
 
@@ -13,8 +13,12 @@ export function calm(round: Round, findings: Findings): void {
   const worstLeaseMs = round.attempts.reduce((most, { leaseMs }) => Math.max(most, leaseMs), 0)
   const idle = new Map([...round.workers].map(([name, worker]) => [name, idleOf(round, worker)]))
   const steps = stepsAfter(round)
-  for (const { name, died } of round.workers.values()) {
-    if (!died || died.wanted) continue
+  if (round.calmAt === Infinity) findings.fail('G7', 'the faults had no end', { from: round.endAt })
+  for (const worker of round.workers.values()) {
+    const { name, died } = worker
+    if (!died || round.wasKilled(worker)) continue
+    // All are told to end when it has been calm for a while, and do so by themselves.
+    if (died.wanted && died.code === '0' && died.at >= round.calmAt) continue
     findings.fail('G7', `${name} died by itself (${died.code})`, { from: died.at, workers: [name] })
   }
   for (const attempt of round.attempts) {
@@ -29,7 +33,7 @@ export function calm(round: Round, findings: Findings): void {
     if (waitedMs > attempt.waitMs + CALL_MS + SLACK_MS) {
       const message = `${asked} and had no answer for ${Math.round(waitedMs)} ms in which it ran`
       findings.fail('G7', message, { ...where, to })
-    } else if (answeredAt === null && worker && wasNotKilled(worker)) {
+    } else if (answeredAt === null && worker && !round.wasKilled(worker)) {
       findings.fail('G7', `${asked} and never had an answer`, { ...where, to })
     } else {
       const gapMs = CALL_MS + SLACK_MS + worstLeaseMs
@@ -41,15 +45,9 @@ export function calm(round: Round, findings: Findings): void {
   }
 }
 
-/** Such a worker ended, if it did, when all of its work was done. */
-function wasNotKilled({ died }: Worker): boolean {
-  return died === null || died.code === '0'
-}
-
 /** When it did not run, or a fault that is not on another worker may have kept it from its work. */
-function idleOf({ faults, workers }: Round, { name, blocks }: Worker): Span[] {
-  const onIt = ({ target }: FaultSpan): boolean => target === name || !workers.has(target)
-  return union([...blocks, ...faults.filter(onIt)])
+function idleOf(round: Round, { name, blocks }: Worker): Span[] {
+  return union([...blocks, ...round.faultsOn(name)])
 }
 
 /**

@@ -4,6 +4,7 @@ import { type Span, union } from './span.ts'
 import { StoreView } from './store-view.ts'
 
 type Ask = Extract<Entry, { is: 'ask' }>
+type Listed = Extract<Entry, { is: 'listed' }>
 export type Written = Extract<Entry, { is: 'written' }>
 
 /** One call of `acquire`, `tryAcquire` or `using`, and the lease that came of it. */
@@ -24,7 +25,7 @@ export interface Attempt {
   lostAt: number | null
   releaseAt: number | null
   /** `ok`: it was held until then. */
-  released: { readonly at: number; readonly ok: boolean } | null
+  released: { readonly at: number; readonly ok: boolean; readonly code: string | null } | null
 }
 
 export interface Worker {
@@ -54,6 +55,7 @@ export class Round {
   readonly losses: readonly Span[]
   readonly store: StoreView = new StoreView()
   readonly evictions: Evictions = new Evictions()
+  readonly listed: Listed[] = []
   readonly left: { readonly at: number; readonly keys: readonly string[] }[] = []
   readonly endAt: number
   calmAt: number = Infinity
@@ -67,6 +69,16 @@ export class Round {
     this.faults = [...this.#faults.values()]
     this.evictions.settle(this.faults)
     this.losses = union(this.faults.filter(({ loses }) => loses))
+  }
+
+  /** By the nemesis: what it was about may have no end. */
+  wasKilled({ died }: Worker): boolean {
+    return died !== null && died.wanted && died.code === 'SIGKILL' && died.at < this.calmAt
+  }
+
+  /** Those that may have come between a worker and its store. */
+  faultsOn(name: string): FaultSpan[] {
+    return this.faults.filter(({ target }) => target === name || !this.workers.has(target))
   }
 
   #take(entry: Entry): void {
@@ -107,6 +119,8 @@ export class Round {
       case 'calm':
         this.calmAt = at
         return
+      case 'listed':
+        return void this.listed.push(entry)
       case 'left':
         return void this.left.push(entry)
       case 'note':
@@ -129,7 +143,7 @@ export class Round {
     else if (entry.is === 'act') attempt.acts.push({ at, key: entry.key, held: entry.held })
     else if (entry.is === 'lost') attempt.lostAt = at
     else if (entry.is === 'release') attempt.releaseAt = at
-    else attempt.released = { at, ok: entry.ok === true }
+    else attempt.released = { at, ok: entry.ok === true, code: entry.code ?? null }
   }
 
   #ask({ at, by, id, how, keys, waitMs, leaseMs }: Ask): void {

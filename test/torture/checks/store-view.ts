@@ -34,6 +34,8 @@ export interface Grant {
 /** What passed between all clients and the store. */
 export class StoreView {
   calls = 0
+  /** Of calls, and of single claims of theirs. */
+  readonly errors: { readonly at: number; readonly by: string; readonly text: string }[] = []
   readonly owners: Map<string, Owner> = new Map()
   /** By key. */
   readonly grants: Map<string, Grant[]> = new Map()
@@ -56,6 +58,8 @@ export class StoreView {
       this.#calls.set(id, steps)
       return
     }
+    const texts = entry.is === 'failed' ? [entry.error] : (entry.errors ?? [])
+    for (const text of texts) this.errors.push({ at, by, text })
     if (entry.is === 'reply') {
       this.#calls.get(id)?.forEach((step, i) => {
         const answer = entry.answers[i] ?? 'fault'

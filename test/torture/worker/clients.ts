@@ -64,7 +64,8 @@ async function postgres(url: string, driver: string, heard: (error: unknown) => 
   }
   const { default: connect } = await import('postgres')
   // As docs/stores/postgres.md says: else a connection that is cut early ends the process.
-  const sql = connect(url, { max: 4, onnotice: () => {}, fetch_types: false })
+  // And it waits for up to 20 s before it connects anew, which is as long as the calm at the end of a round.
+  const sql = connect(url, { max: 4, onnotice: () => {}, fetch_types: false, backoff: () => 1 })
   return { store: postgresStore(sql), end: () => sql.end({ timeout: 1 }) }
 }
 

@@ -1,3 +1,4 @@
+import { describeError } from '../../../src/errors.ts'
 import type { Answer, Fault, ReleaseAnswer, RenewalAnswer, Store } from '../../../src/store.ts'
 import type { Claim, HistoryWriter } from '../history.ts'
 
@@ -20,10 +21,12 @@ export function recorded(store: Store, history: HistoryWriter): Store {
     history.note({ is: 'call', call, step, claims })
     try {
       const answers = await run()
-      history.note({ is: 'reply', call, answers: answers.map(brief) })
+      const errors = answers.flatMap((answer) => ('error' in answer ? [told(answer.error)] : []))
+      const rest = errors.length === 0 ? {} : { errors }
+      history.note({ is: 'reply', call, answers: answers.map(brief), ...rest })
       return answers
     } catch (error) {
-      history.note({ is: 'failed', call, error: String(error).slice(0, 200) })
+      history.note({ is: 'failed', call, error: told(error) })
       throw error
     }
   }
@@ -42,6 +45,13 @@ export function recorded(store: Store, history: HistoryWriter): Store {
     ...(store.watch && { watch: store.watch.bind(store) }),
     close: () => store.close(),
   }
+}
+
+/** The kinds first, of what caused it too: a mistake in a program must show, however long the words are. */
+function told(error: unknown): string {
+  const kinds: string[] = []
+  for (let one = error; one instanceof Error && kinds.length < 5; one = one.cause) kinds.push(one.name)
+  return `${kinds.join(', by ')}: ${describeError(error)}`.slice(0, 200)
 }
 
 function brief(answer: AnyAnswer): number | 'yes' | 'no' | 'fault' {
