@@ -1,8 +1,9 @@
 import { HELD_LEASES } from './held-leases.ts'
-import { MARIADB, type MariadbScenario } from './mariadb/figures.ts'
+import { MARIADB, type MariadbContender, type MariadbScenario } from './mariadb/figures.ts'
 import { MONGO, type MongoContender, type MongoScenario } from './mongo/figures.ts'
 import { POSTGRES } from './postgres/figures.ts'
 import { REDIS, type RedisContender, type RedisScenario } from './redis/figures.ts'
+import { SQLITE, type SqliteContender, type SqliteScenario } from './sqlite/figures.ts'
 
 export const GROUPS = [
   'memory',
@@ -24,7 +25,6 @@ export type Scenario =
   | 'one-key-async-mutex'
   | 'distinct-keys'
   | 'distinct-keys-async-mutex'
-  | 'distinct-keys-sqlite'
   | 'held-leases'
   | 'held-leases-sqlite'
   | 'waiting-for-one-key'
@@ -47,7 +47,7 @@ export type Scenario =
   | 'postgres-growth-known-keys'
   | 'postgres-growth-new-keys'
 
-export type AnyScenario = Scenario | RedisScenario | MongoScenario | MariadbScenario
+export type AnyScenario = Scenario | RedisScenario | MongoScenario | MariadbScenario | SqliteScenario
 
 /** Who does the work of a scenario that several can do. */
 export type Contender =
@@ -94,7 +94,7 @@ export interface Measurement {
 export interface Peer {
   readonly name: string
   readonly scenario: AnyScenario
-  readonly contender?: Contender | RedisContender | MongoContender
+  readonly contender?: Contender | RedisContender | MongoContender | MariadbContender | SqliteContender
   /** For one to be measured by rather than a rival: how many times its rate it should be; null if it is a limit. */
   readonly times?: number | null
 }
@@ -152,13 +152,7 @@ export const MEASUREMENTS: readonly Measurement[] = [
     rounds: 7,
     figures: WATCHING,
   },
-  {
-    group: 'sqlite',
-    scenario: 'distinct-keys-sqlite',
-    title: 'Distinct keys, 100 tasks: `acquire` and `release` on SQLite',
-    rounds: 7,
-    figures: [{ name: 'perSecond', unit: 'pairs/s', atLeast: 20_000 }],
-  },
+  ...SQLITE,
   {
     group: 'leases',
     scenario: 'held-leases',

@@ -1,7 +1,8 @@
 /**
  * `npm run bench -- all`: measures the built package and compares it with its targets.
  * `npm run bench -- memory postgres` names groups, `--rounds 3` overrides the number of rounds,
- * `--record` measures all and writes docs/benchmarks.md, with the figures as JSON and a chart beside it.
+ * `--record` writes docs/benchmarks.md, with the figures as JSON and a chart beside it; what is there of groups that
+ * were not measured now stays, with its date.
  * `npm run bench -- curves` measures how the cost grows; with `--record` it writes docs/scaling.md.
  * Exit code 1 if a target is missed.
  */
@@ -10,8 +11,8 @@ import { curves } from './curves/index.ts'
 import { type Group, GROUPS, MEASUREMENTS } from './figures.ts'
 import { describe } from './machine.ts'
 import { measure } from './measure.ts'
-import { record } from './record.ts'
-import { withServers } from './servers.ts'
+import { type Part, record } from './record.ts'
+import { withServerFor } from './servers.ts'
 import { cells, HEADER, ratiosFirst, type Row } from './summary.ts'
 
 const { values: options, positionals } = parseArgs({
@@ -24,31 +25,37 @@ const met = positionals.join() === 'curves' ? await curves(options.record, machi
 if (!met) process.exitCode = 1
 
 async function bench(): Promise<boolean> {
-  const wanted = groupsOf(positionals)
-  const rows: Row[] = []
-  const notes: string[] = []
-  await withServers(wanted, async (servers) => {
-    notes.push(...servers.map((name) => `The server is ${name}`))
-    for (const measurement of MEASUREMENTS.filter(({ group }) => wanted.includes(group))) {
-      console.log(`\n${measurement.title}`)
-      const added = await measure(measurement, Number(options.rounds ?? measurement.rounds))
-      for (const [, ...rest] of added.map(cells)) console.log(`  ${rest.filter(Boolean).join('  ')}`)
-      rows.push(...added)
-      if (measurement.note !== undefined) notes.push(measurement.note)
-    }
-  })
+  const parts: Part[] = []
+  for (const group of groupsOf(positionals)) {
+    // Each with a load of its own: an hour may lie between the first and the last.
+    const notes: string[] = []
+    const rows: Row[] = []
+    const { date, load } = describe()
+    await withServerFor(group, async (server) => {
+      if (server !== null) notes.push(`The server is ${server}`)
+      for (const measurement of MEASUREMENTS.filter((each) => each.group === group)) {
+        console.log(`\n${measurement.title}`)
+        const added = await measure(measurement, Number(options.rounds ?? measurement.rounds))
+        for (const [, ...rest] of added.map(cells)) console.log(`  ${rest.filter(Boolean).join('  ')}`)
+        rows.push(...added)
+        if (measurement.note !== undefined) notes.push(measurement.note)
+      }
+    })
+    parts.push({ group, date, load, notes, rows })
+  }
+  const rows = parts.flatMap((part) => part.rows)
+  const notes = parts.flatMap((part) => part.notes)
   console.log(`\n${table([HEADER, ...ratiosFirst(rows).map(cells)])}\n\n${notes.join('\n')}`)
-  if (options.record) record(rows, notes, machine)
+  if (options.record) record(parts, machine)
   return rows.every((row) => row.met !== false)
 }
 
-function groupsOf(named: readonly string[]): readonly string[] {
+function groupsOf(named: readonly string[]): readonly Group[] {
   if (named.length === 0 || named.join() === 'all') return GROUPS
   const unknown = named.filter((name) => !GROUPS.includes(name as Group))
   const known = ['all', 'curves', ...GROUPS].join(', ')
   if (unknown.length > 0) throw new Error(`no group ${unknown.join(', ')}; there are ${known}`)
-  if (options.record) throw new Error('--record measures all groups; name none')
-  return named
+  return named as readonly Group[]
 }
 
 function table(lines: readonly (readonly string[])[]): string {

@@ -4,10 +4,14 @@ import type { Measurement, Peer } from './figures.ts'
 import { bestOf, type Rival, type Row, summarize, timesTheRate } from './summary.ts'
 import type { Samples } from './throughput.ts'
 
-const ROUND = fileURLToPath(new URL('./round.ts', import.meta.url))
-const MARIADB_ROUND = fileURLToPath(new URL('./mariadb/round.ts', import.meta.url))
-const MONGO_ROUND = fileURLToPath(new URL('./mongo/round.ts', import.meta.url))
-const REDIS_ROUND = fileURLToPath(new URL('./redis/round.ts', import.meta.url))
+const ROUND = new URL('./round.ts', import.meta.url)
+/** By how the names of their scenarios begin. */
+const ROUNDS: Readonly<Record<string, URL>> = {
+  mariadb: new URL('./mariadb/round.ts', import.meta.url),
+  mongo: new URL('./mongo/round.ts', import.meta.url),
+  redis: new URL('./redis/round.ts', import.meta.url),
+  sqlite: new URL('./sqlite/round.ts', import.meta.url),
+}
 
 type Entrant = Peer & Rival
 
@@ -21,10 +25,14 @@ export async function measure(measurement: Measurement, rounds: number): Promise
     for (const { scenario: theirs, contender, samples } of rivals)
       gather(samples, await round(theirs, contender))
   }
-  return conclude(measurement, own, rivals)
+  return conclude(measurement, own, rivals).map((row) => ({ ...row, rounds }))
 }
 
-function conclude(measurement: Measurement, own: Samples, entrants: readonly Entrant[]): Row[] {
+function conclude(
+  measurement: Measurement,
+  own: Samples,
+  entrants: readonly Entrant[],
+): Omit<Row, 'rounds'>[] {
   const { title, figures, timesBest } = measurement
   const { peerFigures = [{ name: 'perSecond', unit: figures[0]?.unit ?? '' }] } = measurement
   const rows = figures.map((figure) => summarize(title, '', figure, own))
@@ -79,7 +87,5 @@ export function inChild<T>(file: string, args: readonly string[], flags: readonl
 }
 
 function roundOf(scenario: string): string {
-  if (scenario.startsWith('redis-')) return REDIS_ROUND
-  if (scenario.startsWith('mariadb-')) return MARIADB_ROUND
-  return scenario.startsWith('mongo-') ? MONGO_ROUND : ROUND
+  return fileURLToPath(ROUNDS[scenario.split('-')[0] ?? ''] ?? ROUND)
 }

@@ -1,24 +1,50 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { type Bar, barChart } from './chart/bar-chart.ts'
-import { listed, type Machine } from './machine.ts'
+import { type Group, GROUPS } from './figures.ts'
+import type { Machine } from './machine.ts'
 import { markdown } from './markdown.ts'
 import { cells, HEADER, type Row } from './summary.ts'
 
 const DOCS = new URL('../docs/', import.meta.url)
+const JSON_FILE = new URL('benchmarks.json', DOCS)
 const CHART = 'images/benchmarks.svg'
 
-/** Writes down what was measured, where and how. */
-export function record(rows: readonly Row[], notes: readonly string[], machine: Machine): void {
+/** What was measured of one group, and when. */
+export interface Part {
+  readonly group: Group
+  readonly date: string
+  /** When it began; null if only that of a longer run is known. */
+  readonly load: number | null
+  readonly notes: readonly string[]
+  readonly rows: readonly Row[]
+}
+
+type Hardware = Omit<Machine, 'date' | 'load'>
+
+/** Writes down what was measured, where and how. What other groups had stays, if it was on a machine like this one. */
+export function record(measured: readonly Part[], { date: _date, load: _load, ...hardware }: Machine): void {
+  const before = partsOn(hardware)
+  const parts = GROUPS.flatMap((group) => {
+    const part = [...measured, ...before].find((each) => each.group === group)
+    return part ? [part] : []
+  })
+  const rows = parts.flatMap((part) => part.rows)
   const of = (ratio: boolean): string[][] => rows.filter((row) => row.ratio === ratio).map(cells)
+  const { processor, cores, memoryGiB, system, node } = hardware
   const lines = [
     '# Benchmarks',
     '',
-    'Written by `npm run bench -- all --record`, which builds the package and measures the built files. Each round',
-    'runs in a process of its own; the spread is from the lowest to the highest round. Rates are wall time;',
-    'the processor time beside them depends less on what else the machine does. The same figures are in',
-    '[benchmarks.json](benchmarks.json); how they grow is in [scaling.md](scaling.md).',
+    'Written by `npm run bench -- all --record`, or with the names of some groups instead of `all`. It builds the package',
+    'and measures the built files. Each round runs in a process of its own; the spread is from the lowest to the highest',
+    'round. Rates are wall time; the processor time beside them depends less on what else the machine does. The same',
+    'figures are in [benchmarks.json](benchmarks.json); how they grow is in [scaling.md](scaling.md).',
     '',
-    ...listed(machine),
+    `${processor}, ${cores} cores, ${memoryGiB} GiB, ${system}, Node ${node}.`,
+    '',
+    ...markdown([
+      ['group', 'measured on', 'load when it began'],
+      ...parts.map(({ group, date, load }) => [group, date, load?.toFixed(1) ?? '']),
+    ]),
     '',
     '## Ratios',
     '',
@@ -34,7 +60,7 @@ export function record(rows: readonly Row[], notes: readonly string[], machine: 
     '',
     ...markdown([HEADER, ...of(false)]),
     '',
-    ...notes.map((line) => `- ${line}`),
+    ...new Set(parts.flatMap(({ notes }) => notes.map((line) => `- ${line}`))),
     '',
     '## What is measured',
     '',
@@ -49,8 +75,9 @@ export function record(rows: readonly Row[], notes: readonly string[], machine: 
     '- **Heap.** `heapUsed` after forced collections, with 10,000 and with 20,000 of them; the difference by 10,000.',
     '- **1,000,000 keys.** After 200,000 keys to warm up; heap after forced collections, live timers of the client,',
     '  and listeners on the signal that every call was given and on the process.',
-    '- **PostgreSQL.** A server on the same machine with `fsync` and `synchronous_commit` on, for everyone; a new',
-    '  database for each round. holdfast is given a URL and opens its own pool of 4. *One statement per step* is what',
+    '- **PostgreSQL.** A server on the same machine with `fsync` and `synchronous_commit` on; a new database for each',
+    '  round. Every grant and every statement of the others waits for the disk. A release of holdfast does not, and',
+    '  the bare batches do as it does: what is lost with it in a crash is free when its lease is over. holdfast is given a URL and opens its own pool of 4. *One statement per step* is what',
     '  one writes by hand with `pg`: a prepared `insert … on conflict do update … where` the lease has run out, and a',
     '  prepared `delete`; no token, no renewal, no push. The ratio is that of each round to the best of the peers.',
     '- **PostgreSQL, one task.** In turns with two such statements on one connection, in the same process.',
@@ -74,15 +101,31 @@ export function record(rows: readonly Row[], notes: readonly string[], machine: 
     '- **MongoDB, hand-over.** From just before the release in one process until another has the key; a confirmed write is',
     '  one `updateOne` after a pause as long as that before the release.',
     '- **MariaDB.** A server on the same machine that writes every commit to disk. *Plain* is `insert ignore` and `delete`',
-    '  through a pool of 10; where a key is held it asks again every 10 ms.',
+    '  through a pool of 10; where a key is held it asks again every 10 ms. verrou has as many connections. Where the',
+    '  server ends a step of theirs because of a deadlock, it is done again.',
+    '- **MariaDB, hand-over.** As on PostgreSQL, but with turns of 150 ms: who waits can only ask again, less and less',
+    '  often, so the longer it has waited the longer it takes.',
+    '- **SQLite.** A new file for each round, with the write-ahead log, `synchronous = normal` and `wal_autocheckpoint`',
+    '  as the store has them, for everyone. *Plain* is what one writes by hand with the driver that the store uses: a',
+    '  prepared `insert … on conflict do update … where` the lease has run out, and a prepared `delete`, each a',
+    '  transaction; no token, no renewal, no push. Nobody waits for the disk.',
+    '- **SQLite, hand-over.** From just before the release in one process until another has the key; a transaction is one',
+    '  `update` of one row after a pause as long as that before the release.',
     '- **Watching.** The built files as they are and with counting taken out, in turns with a block of calls each; the',
     '  lower tenth of the blocks. A listener, a subscriber and a tracer do nothing.',
     '',
   ]
   writeFileSync(new URL('benchmarks.md', DOCS), lines.join('\n'))
-  writeFileSync(new URL('benchmarks.json', DOCS), `${JSON.stringify({ machine, notes, rows }, rounded, 1)}\n`)
+  writeFileSync(JSON_FILE, `${JSON.stringify({ ...hardware, parts }, rounded, 1)}\n`)
   writeFileSync(new URL(CHART, DOCS), barChart('Figure by target: right of the line it is met', bars(rows)))
   console.log('\nwritten to docs/benchmarks.md')
+}
+
+/** Of another machine or another Node nothing is kept: one page, one machine. */
+function partsOn(hardware: Hardware): readonly Part[] {
+  const { parts, ...earlier } = JSON.parse(readFileSync(JSON_FILE, 'utf8')) as Hardware & { parts: Part[] }
+  const same = (Object.keys(hardware) as (keyof Hardware)[]).every((name) => earlier[name] === hardware[name])
+  return same ? parts : []
 }
 
 /** 1 is the target, whichever way it points; more is better. */

@@ -8,7 +8,6 @@ const SCENARIOS: Record<Scenario, (contender: Contender) => Promise<Samples>> = 
   'one-key-async-mutex': async () => (await import('./scenarios/one-key.ts')).viaAsyncMutex(),
   'distinct-keys': async () => (await import('./scenarios/distinct-keys.ts')).onMemory(),
   'distinct-keys-async-mutex': async () => (await import('./scenarios/distinct-keys.ts')).viaAsyncMutex(),
-  'distinct-keys-sqlite': async () => (await import('./scenarios/distinct-keys.ts')).onSqlite(),
   'held-leases': async () => (await import('./scenarios/held-leases.ts')).onMemory(),
   'held-leases-sqlite': async () => (await import('./scenarios/held-leases.ts')).onSqlite(),
   'waiting-for-one-key': async () => (await import('./scenarios/footprint.ts')).waitingForOneKey(),

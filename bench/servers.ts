@@ -18,24 +18,19 @@ const SERVERS: readonly Server[] = [
   { kind: 'mariadb', variable: 'HOLDFAST_MYSQL_URL', named: mariadbAt },
 ]
 
-/** Started here, once, and found by every round. Gives `work` their names and versions. */
-export async function withServers(
-  groups: readonly string[],
-  work: (names: readonly string[]) => Promise<void>,
+/** Started here, once, and found by every round. Gives `work` its name and version; null if the group needs none. */
+export async function withServerFor(
+  group: string,
+  work: (name: string | null) => Promise<void>,
 ): Promise<void> {
-  const stops: (() => Promise<void>)[] = []
-  const names: string[] = []
+  const wanted = SERVERS.find(({ kind }) => group.startsWith(kind))
+  if (!wanted) return work(null)
+  const server = await openServer(wanted.kind)
+  process.env[wanted.variable] = server.url
   try {
-    for (const { kind, variable, named } of SERVERS) {
-      if (!groups.some((group) => group.startsWith(kind))) continue
-      const server = await openServer(kind)
-      stops.push(() => server.stop())
-      process.env[variable] = server.url
-      names.push(await named(server.url))
-    }
-    await work(names)
+    await work(await wanted.named(server.url))
   } finally {
-    for (const stop of stops) await stop()
+    await server.stop()
   }
 }
 

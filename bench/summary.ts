@@ -3,6 +3,7 @@ import type { Samples } from './throughput.ts'
 
 /** One figure over all rounds. */
 export interface Row {
+  readonly rounds: number
   /** What was measured. */
   readonly title: string
   /** Who did it, or against whom it is measured; empty for holdfast itself. */
@@ -20,7 +21,7 @@ export interface Row {
   readonly met: boolean | null
 }
 
-export function summarize(title: string, who: string, figure: Figure, samples: Samples): Row {
+export function summarize(title: string, who: string, figure: Figure, samples: Samples): Omit<Row, 'rounds'> {
   const { name, unit, atLeast = null, atMost = null, ratio = false } = figure
   const values = sorted(samples[name] ?? [])
   const median = middle(values)
@@ -69,14 +70,23 @@ export function formatted(value: number): string {
   return value.toLocaleString('en', { maximumFractionDigits: digits })
 }
 
-export const HEADER: readonly string[] = ['', '', 'median', 'spread', 'processor time', 'target', 'met']
+export const HEADER: readonly string[] = [
+  '',
+  '',
+  'median',
+  'spread',
+  'rounds',
+  'processor time',
+  'target',
+  'met',
+]
 
 export function cells(row: Row): string[] {
-  const { title, who, unit, median, low, high, cpuUs, met } = row
+  const { title, who, unit, median, low, high, rounds, cpuUs, met } = row
   const spread = low === high ? '' : `${formatted(low)} … ${formatted(high)}`
   const cpu = cpuUs === null ? '' : `${formatted(cpuUs)} µs each`
   const said = met === null ? '' : met ? 'yes' : 'NO'
-  return [title, who, `${formatted(median)} ${unit}`, spread, cpu, targetOf(row), said]
+  return [title, who, `${formatted(median)} ${unit}`, spread, String(rounds), cpu, targetOf(row), said]
 }
 
 function targetOf({ atLeast, atMost }: Row): string {

@@ -17,8 +17,8 @@ export interface Curve {
   readonly title: string
   /** What `x` counts. */
   readonly axis: string
-  /** What is stated for each store that is measured, and how far it is followed. */
-  readonly stores: Readonly<Partial<Record<Subject, { readonly growth: Growth; readonly upTo?: number }>>>
+  /** What is stated for each store that is measured. */
+  readonly stores: Readonly<Partial<Record<Subject, { readonly growth: Growth }>>>
   readonly xs: readonly number[]
   /** What is measured, and why it grows as stated. */
   readonly text: readonly string[]
@@ -135,14 +135,15 @@ export const CURVES: readonly Curve[] = [
       sqlite: { growth: 'O(log n)' },
       postgres: { growth: 'O(log n)' },
       redis: { growth: 'O(1)' },
-      mongo: { growth: 'O(log n)', upTo: 100_000 },
+      mongo: { growth: 'O(log n)' },
       mariadb: { growth: 'O(log n)' },
     },
     xs: [1_000, 10_000, 100_000, 1_000_000],
     text: [
       '100 tasks of one process. PostgreSQL, MariaDB and MongoDB keep a record for each key; the tasks take such keys at',
       'random. The others keep records of held keys only, so that many are held, and the tasks take others. A record is',
-      'found by the primary key: a tree, or a hash table in memory and on Redis.',
+      'found by the primary key: a tree, or a hash table in memory and on Redis. It begins at a thousand: with fewer,',
+      'the hundred tasks would wait for each other.',
     ],
   },
 ]

@@ -35,12 +35,12 @@ function shown({ points, growth, exponent, agrees }: Series): string {
 
 /** A new server for each, since a curve may leave a million records behind. */
 async function follow({ name, stores, xs }: Curve, store: Subject): Promise<Series> {
-  const { growth, upTo = Infinity } = stores[store] ?? { growth: 'O(1)' }
+  const { growth } = stores[store] ?? { growth: 'O(1)' }
   const isRoomy = store === 'memory-roomy'
   const kind = isRoomy ? 'memory' : store
   const server = kind === 'memory' ? NONE : await WATCHED[kind]()
   try {
-    const args = [name, kind, server.url, ...xs.filter((x) => x <= upTo).map(String)]
+    const args = [name, kind, server.url, ...xs.map(String)]
     return seriesOf(store, growth, await inChild<Point[]>(ROUND, args, isRoomy ? ROOMY : []))
   } finally {
     await server.stop()

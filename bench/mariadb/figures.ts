@@ -1,19 +1,25 @@
 import type { Measurement } from '../figures.ts'
+import { handoverFigures } from '../handover.ts'
 import { HELD_LEASES } from '../held-leases.ts'
+import { RACE } from '../one-key-tasks.ts'
+import { type Poller, polling, undisturbed } from '../pollers.ts'
 
 export type MariadbScenario =
   | 'mariadb-new-keys'
   | 'mariadb-known-keys'
-  | 'mariadb-plain'
   | 'mariadb-one-task'
   | 'mariadb-one-key'
-  | 'mariadb-one-key-plain'
+  | 'mariadb-processes'
+  | 'mariadb-handover'
   | 'mariadb-held-leases'
 
-const PLAIN = {
-  name: 'one plain statement per step',
-  scenario: 'mariadb-plain',
-} as const
+const NAMES = {
+  plain: 'one plain statement per step',
+  'verrou-knex': 'verrou (Knex)',
+  'verrou-kysely': 'verrou (Kysely)',
+}
+
+export type MariadbContender = { readonly kind: 'holdfast' } | Poller<keyof typeof NAMES>
 
 export const MARIADB: readonly Measurement[] = [
   {
@@ -22,7 +28,7 @@ export const MARIADB: readonly Measurement[] = [
     title: 'MariaDB, 100 tasks, each key is new: `acquire` and `release`',
     rounds: 3,
     figures: [{ name: 'perSecond', unit: 'pairs/s' }],
-    peers: [PLAIN],
+    peers: undisturbed('mariadb-new-keys', NAMES),
     timesBest: 3,
     note: 'the plain statements are INSERT IGNORE and DELETE, through a pool of 10: no lease, no token, no waiting',
   },
@@ -32,7 +38,7 @@ export const MARIADB: readonly Measurement[] = [
     title: 'MariaDB, 100 tasks, 10,000 keys that come again: `acquire` and `release`',
     rounds: 3,
     figures: [{ name: 'perSecond', unit: 'pairs/s' }],
-    peers: [PLAIN],
+    peers: undisturbed('mariadb-known-keys', NAMES),
     timesBest: 3,
   },
   {
@@ -52,8 +58,25 @@ export const MARIADB: readonly Measurement[] = [
     title: 'MariaDB, one key, 50 tasks of one process',
     rounds: 3,
     figures: [{ name: 'perSecond', unit: 'sections/s' }],
-    peers: [{ name: 'plain statements, asks every 10 ms', scenario: 'mariadb-one-key-plain' }],
+    peers: polling('mariadb-one-key', NAMES, [10]),
     timesBest: 50,
+  },
+  {
+    group: 'mariadb',
+    scenario: 'mariadb-processes',
+    title: 'MariaDB, one key, 4 processes with 10 tasks each',
+    rounds: 3,
+    figures: RACE,
+    peers: polling('mariadb-processes', NAMES, [10, 25]),
+    timesBest: 5,
+  },
+  {
+    group: 'mariadb',
+    scenario: 'mariadb-handover',
+    title: 'MariaDB, a key goes to and fro between two processes',
+    rounds: 3,
+    figures: handoverFigures('ms', 'durable write'),
+    note: 'MariaDB cannot tell anyone that a key is free: a process that waits asks again, less and less often',
   },
   {
     group: 'mariadb',

@@ -4,7 +4,7 @@ import mysql, { type Pool, type ResultSetHeader, type RowDataPacket } from 'mysq
 /** Where `index.ts` has a server for all rounds. */
 const SERVER = 'HOLDFAST_MYSQL_URL'
 /** As many as a service may have. */
-const CONNECTIONS = 10
+export const CONNECTIONS = 10
 
 /** Runs `work` with the URL of a new, empty database on a server that writes every commit to disk. */
 export async function withDatabase<T>(work: (url: string) => Promise<T>): Promise<T> {
@@ -48,7 +48,9 @@ interface Plain {
 }
 
 export async function makePlain(pool: Pool): Promise<Plain> {
-  await pool.query('create table plain (name varchar(200) primary key, owner varchar(40) not null)')
+  await pool.query(
+    'create table if not exists plain (name varchar(200) primary key, owner varchar(40) not null)',
+  )
   return {
     async take(key) {
       const owner = randomBytes(12).toString('base64url')

@@ -3,7 +3,8 @@ import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { MongoClient } from 'mongodb'
 import { LockManager } from 'mongo-locks'
-import { holdfast, importMongo } from '../built.ts'
+import { importMongo } from '../built.ts'
+import { fromHoldfast } from '../from-holdfast.ts'
 import type { Opened } from '../opened.ts'
 import type { MongoContender } from './figures.ts'
 import { giveBack, type PlainLock, take } from './plain.ts'
@@ -22,34 +23,11 @@ export async function open(contender: MongoContender, url: string): Promise<Open
   }
 }
 
-/** That it keeps others out, and lets them in afterwards. */
-export async function prove({ lock }: Opened): Promise<void> {
-  const unlock = await lock('proof')
-  let inside = false
-  const next = lock('proof').then((unlockNext) => {
-    inside = true
-    return unlockNext()
-  })
-  await setTimeout(30)
-  if (inside) throw new Error('two were inside')
-  await unlock()
-  await next
-}
-
 async function viaHoldfast(url: string): Promise<Opened> {
   const { mongoStore } = await importMongo()
   const client = new MongoClient(url)
-  const locks = holdfast.createLocks(mongoStore(client), { wait: '2m' })
-  return {
-    async lock(key) {
-      const lease = await locks.acquire(key)
-      return () => lease.release()
-    },
-    close: async () => {
-      await locks.close()
-      await client.close()
-    },
-  }
+  const { lock, close } = fromHoldfast(mongoStore(client))
+  return { lock, close: () => close().then(() => client.close()) }
 }
 
 /** It does not wait. */

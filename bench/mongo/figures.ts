@@ -1,5 +1,8 @@
-import type { Measurement, Peer } from '../figures.ts'
+import type { Measurement } from '../figures.ts'
+import { handoverFigures } from '../handover.ts'
 import { HELD_LEASES } from '../held-leases.ts'
+import { RACE } from '../one-key-tasks.ts'
+import { type Poller, polling, undisturbed } from '../pollers.ts'
 
 export type MongoScenario =
   | 'mongo-new-keys'
@@ -11,23 +14,17 @@ export type MongoScenario =
   | 'mongo-handover'
   | 'mongo-held-leases'
 
-const NAMES = {
-  plain: 'insertOne and deleteOne',
+const PEERS = {
   'mongo-locks': 'mongo-locks',
   'mongo-dlock': 'mongo-dlock',
 }
+const NAMES: Readonly<Record<'plain' | keyof typeof PEERS, string>> = {
+  plain: 'insertOne and deleteOne',
+  ...PEERS,
+}
 
-type Kind = keyof typeof NAMES
+export type MongoContender = { readonly kind: 'holdfast' } | Poller<keyof typeof NAMES>
 
-export type MongoContender =
-  | { readonly kind: 'holdfast' }
-  | {
-      readonly kind: Kind
-      /** How long it sleeps when the key is held, before it asks again. */
-      readonly pollMs: number
-    }
-
-/** Often means soon, but also that the server has more to do. */
 const POLLS_MS = [10, 25]
 
 const PAIRS = [
@@ -70,7 +67,7 @@ export const MONGO: readonly Measurement[] = [
     title: 'MongoDB, one key, 50 tasks of one process',
     rounds: 3,
     figures: [{ name: 'perSecond', unit: 'sections/s' }],
-    peers: polling('mongo-one-key'),
+    peers: polling('mongo-one-key', PEERS, POLLS_MS),
     timesBest: 50,
   },
   {
@@ -78,11 +75,8 @@ export const MONGO: readonly Measurement[] = [
     scenario: 'mongo-processes',
     title: 'MongoDB, one key, 4 processes with 10 tasks each',
     rounds: 3,
-    figures: [
-      { name: 'perSecond', unit: 'sections/s' },
-      { name: 'leastShare', unit: '% of them in the process that had fewest' },
-    ],
-    peers: polling('mongo-processes'),
+    figures: RACE,
+    peers: polling('mongo-processes', PEERS, POLLS_MS),
     timesBest: 5,
   },
   {
@@ -98,7 +92,7 @@ export const MONGO: readonly Measurement[] = [
       { name: 'betweenP50Ms', unit: 'ms between two turns, p50' },
       { name: 'betweenP99Ms', unit: 'ms between two turns, p99' },
     ],
-    peers: polling('mongo-turns'),
+    peers: polling('mongo-turns', PEERS, POLLS_MS),
     peerFigures: [
       { name: 'allMs', unit: 'ms for all turns' },
       { name: 'commands', unit: 'commands for all turns' },
@@ -110,11 +104,7 @@ export const MONGO: readonly Measurement[] = [
     title: 'MongoDB, a key goes to and fro between two processes',
     rounds: 3,
     figures: [
-      { name: 'p50Ms', unit: 'ms from one to the other, p50' },
-      { name: 'p99Ms', unit: 'ms from one to the other, p99' },
-      { name: 'writeMs', unit: 'ms for one confirmed write after a pause as long as a turn' },
-      { name: 'p50Writes', unit: 'such writes, p50', atMost: 3, ratio: true },
-      { name: 'p99Writes', unit: 'such writes, p99' },
+      ...handoverFigures('ms', 'confirmed write'),
       { name: 'pingMs', unit: 'ms for a ping after such a pause' },
     ],
   },
@@ -136,25 +126,10 @@ function distinctKeys(scenario: MongoScenario): Omit<Measurement, 'group' | 'sce
       { name: 'findAndModifys', unit: 'of them findAndModify' },
       { name: 'finds', unit: 'of them find' },
     ],
-    peers: [
-      { ...peer(scenario, 'plain', 10), times: 3 },
-      peer(scenario, 'mongo-locks', 10),
-      peer(scenario, 'mongo-dlock', 10),
-    ],
+    peers: undisturbed(scenario, NAMES).map((peer) =>
+      peer.contender.kind === 'plain' ? { ...peer, times: 3 } : peer,
+    ),
     peerFigures: PAIRS,
     timesBest: 1,
   }
-}
-
-function polling(scenario: MongoScenario): Peer[] {
-  return POLLS_MS.flatMap((pollMs) =>
-    (['mongo-locks', 'mongo-dlock'] as const).map((kind) => ({
-      ...peer(scenario, kind, pollMs),
-      name: `${NAMES[kind]}, asks every ${pollMs} ms`,
-    })),
-  )
-}
-
-function peer(scenario: MongoScenario, kind: Kind, pollMs: number): Peer {
-  return { name: NAMES[kind], scenario, contender: { kind, pollMs } }
 }

@@ -1,5 +1,5 @@
 /**
- * What batches can do at all: the same number of durable writes, by statements that take whatever they are asked for.
+ * What batches can do at all: as many writes, and as durable ones, by statements that take whatever they are asked for.
  * Nobody is refused, there is no number and no lease.
  */
 import pg from 'pg'

@@ -1,45 +1,33 @@
 import { setTimeout } from 'node:timers/promises'
-import { LockFactory } from '@verrou/core'
-import { knexStore } from '@verrou/core/drivers/knex'
-import { kyselyStore } from '@verrou/core/drivers/kysely'
-import knex from 'knex'
-import { Kysely, PostgresDialect } from 'kysely'
+import { PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { holdfast } from '../built.ts'
 import type { Contender } from '../figures.ts'
+import { fromHoldfast } from '../from-holdfast.ts'
 import type { Opened } from '../opened.ts'
 import { viaBareBatches } from './bare.ts'
+import { viaKnex, viaKysely } from '../verrou.ts'
 import { CREATE, giveBack, take } from './plain.ts'
-
-/** Long enough for whoever is unlucky while all others poll. */
-const WAIT_MS = 120_000
-const LEASE_MS = 30_000
 
 type Peer = Extract<Contender, { readonly pool: number }>
 
 export async function open(contender: Contender, url: string): Promise<Opened> {
   switch (contender.kind) {
     case 'holdfast':
-      return viaHoldfast(url)
+      return fromHoldfast(url)
     case 'bare':
       return viaBareBatches(url)
     case 'plain':
       return viaPlainStatements(url, contender)
     case 'verrou-knex':
-      return viaKnex(url, contender)
+      return viaKnex(
+        { client: 'pg', connection: url, pool: { min: 0, max: contender.pool } },
+        contender.pollMs,
+      )
     case 'verrou-kysely':
-      return viaKysely(url, contender)
-  }
-}
-
-function viaHoldfast(url: string): Opened {
-  const locks = holdfast.createLocks(url, { wait: WAIT_MS })
-  return {
-    async lock(key) {
-      const lease = await locks.acquire(key)
-      return () => lease.release()
-    },
-    close: () => locks.close(),
+      return viaKysely(
+        new PostgresDialect({ pool: new pg.Pool({ connectionString: url, max: contender.pool }) }),
+        contender.pollMs,
+      )
   }
 }
 
@@ -56,26 +44,5 @@ async function viaPlainStatements(url: string, { pool: max, pollMs }: Peer): Pro
       }
     },
     close: () => pool.end(),
-  }
-}
-
-async function viaKnex(url: string, { pool, pollMs }: Peer): Promise<Opened> {
-  const connection = knex({ client: 'pg', connection: url, pool: { min: 0, max: pool } })
-  const factory = new LockFactory(knexStore({ connection }).factory(), { retry: { delay: pollMs } })
-  return { lock: lockFrom(factory), close: () => connection.destroy() }
-}
-
-async function viaKysely(url: string, { pool: max, pollMs }: Peer): Promise<Opened> {
-  const pool = new pg.Pool({ connectionString: url, max })
-  const connection = new Kysely({ dialect: new PostgresDialect({ pool }) })
-  const factory = new LockFactory(kyselyStore({ connection }).factory(), { retry: { delay: pollMs } })
-  return { lock: lockFrom(factory), close: () => connection.destroy() }
-}
-
-function lockFrom(factory: LockFactory): Opened['lock'] {
-  return async (key) => {
-    const lock = factory.createLock(key, LEASE_MS)
-    if (!(await lock.acquire())) throw new Error(`could not get "${key}"`)
-    return () => lock.release()
   }
 }

@@ -1,5 +1,7 @@
 import type { Measurement, Peer, Scenario } from '../figures.ts'
+import { handoverFigures } from '../handover.ts'
 import { HELD_LEASES } from '../held-leases.ts'
+import { RACE } from '../one-key-tasks.ts'
 
 const POOLS = [10, 4]
 const NAMES = {
@@ -58,10 +60,7 @@ export const POSTGRES: readonly Measurement[] = [
     scenario: 'postgres-one-key',
     title: 'PostgreSQL, one key, 4 processes with 10 tasks each',
     rounds: 3,
-    figures: [
-      { name: 'perSecond', unit: 'sections/s' },
-      { name: 'leastShare', unit: '% of them in the process that had fewest' },
-    ],
+    figures: RACE,
     peers: [10, 25].flatMap((pollMs) => [
       peer('postgres-one-key', 'plain', 10, pollMs),
       peer('postgres-one-key', 'verrou-knex', 10, pollMs),
@@ -87,13 +86,7 @@ export const POSTGRES: readonly Measurement[] = [
     scenario: 'postgres-handover',
     title: 'PostgreSQL, a key goes to and fro between two processes',
     rounds: 3,
-    figures: [
-      { name: 'p50Ms', unit: 'ms from one to the other, p50' },
-      { name: 'p99Ms', unit: 'ms from one to the other, p99' },
-      { name: 'writeMs', unit: 'ms for one durable write after a pause as long as a turn' },
-      { name: 'p50Writes', unit: 'such writes, p50', atMost: 3, ratio: true },
-      { name: 'p99Writes', unit: 'such writes, p99' },
-    ],
+    figures: handoverFigures('ms', 'durable write'),
   },
   {
     group: 'postgres',

@@ -1,6 +1,6 @@
-import { setTimeout } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { holdfast, importRedis } from '../built.ts'
+import { importRedis } from '../built.ts'
+import { fromHoldfast } from '../from-holdfast.ts'
 import type { Opened } from '../opened.ts'
 import type { RedisContender } from './figures.ts'
 import { viaRedisSemaphore, viaRedisson, viaRedlock, viaRedlockUniversal, viaVerrou } from './peers.ts'
@@ -28,34 +28,11 @@ export async function open(contender: RedisContender, url: string, prefix: strin
   }
 }
 
-/** That it keeps others out, and lets them in afterwards. */
-export async function prove({ lock }: Opened): Promise<void> {
-  const unlock = await lock('proof')
-  let inside = false
-  const next = lock('proof').then((unlockNext) => {
-    inside = true
-    return unlockNext()
-  })
-  await setTimeout(30)
-  if (inside) throw new Error('two were inside')
-  await unlock()
-  await next
-}
-
 async function viaHoldfast(url: string, prefix: string): Promise<Opened> {
   const { redisStore } = await importRedis()
   const client = new Redis(url)
-  const locks = holdfast.createLocks(redisStore(client, { prefix }), { wait: '2m' })
-  return {
-    async lock(key) {
-      const lease = await locks.acquire(key)
-      return () => lease.release()
-    },
-    close: async () => {
-      await locks.close()
-      await client.quit()
-    },
-  }
+  const { lock, close } = fromHoldfast(redisStore(client, { prefix }))
+  return { lock, close: () => close().then(() => client.quit()) }
 }
 
 /** It does not wait. */

@@ -1,4 +1,5 @@
 import type { Measurement, Peer } from '../figures.ts'
+import { RACE } from '../one-key-tasks.ts'
 
 export type RedisScenario =
   | 'redis-distinct-keys'
@@ -94,10 +95,7 @@ export const REDIS: readonly Measurement[] = [
     scenario: 'redis-processes',
     title: 'Redis, one key, 4 processes with 10 tasks each',
     rounds: 3,
-    figures: [
-      { name: 'perSecond', unit: 'sections/s' },
-      { name: 'leastShare', unit: '% of them in the process that had fewest' },
-    ],
+    figures: RACE,
     peers: [...POLLING, 'redisson-streams' as const].map((kind) => peer('redis-processes', kind)),
     timesBest: 5,
     note:

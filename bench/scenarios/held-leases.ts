@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../../src/index.ts'
 import { holdfast } from '../built.ts'
 import { withDatabase as withMariadb } from '../mariadb/server.ts'
 import { withDatabase as withMongo } from '../mongo/server.ts'
 import { withDatabase as withPostgres } from '../postgres/database.ts'
+import { withFile } from '../sqlite/file.ts'
 import { storeAt } from '../store-at.ts'
 import type { Samples } from '../throughput.ts'
 
@@ -21,13 +19,8 @@ export function onMemory(): Promise<Samples> {
   return measure(holdfast.memoryStore())
 }
 
-export async function onSqlite(): Promise<Samples> {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
-  try {
-    return await measure(await storeAt('sqlite', join(folder, 'locks.db')))
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+export function onSqlite(): Promise<Samples> {
+  return withFile(async (file) => measure(await storeAt('sqlite', file)))
 }
 
 export function onPostgres(): Promise<Samples> {

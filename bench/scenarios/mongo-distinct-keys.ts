@@ -1,5 +1,6 @@
 import { between, commandCounts, perThousand } from '../mongo/command-counts.ts'
-import { open, prove } from '../mongo/contenders.ts'
+import { open } from '../mongo/contenders.ts'
+import { prove } from '../opened.ts'
 import type { MongoContender } from '../mongo/figures.ts'
 import { onServer, withDatabase } from '../mongo/server.ts'
 import { type Samples, throughput } from '../throughput.ts'

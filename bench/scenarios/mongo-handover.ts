@@ -1,12 +1,10 @@
-import { setTimeout } from 'node:timers/promises'
 import { passBaton } from '../baton.ts'
+import { afterPauses, inWrites } from '../handover.ts'
 import { onServer, withDatabase } from '../mongo/server.ts'
-import { percentile } from '../percentile.ts'
 import type { Samples } from '../throughput.ts'
 
 const TURNS_EACH = 80
-const PAUSE_MS = 60
-const PAUSED = 60
+const PAUSES = { pauseMs: 60, count: 60 }
 /** How long before it becomes free one must have asked for it to have waited for it. */
 const IN_LINE_MS = 10
 const FILE = new URL('../mongo/handover-process.ts', import.meta.url)
@@ -20,15 +18,7 @@ export function handover(): Promise<Samples> {
   return withDatabase(async (url) => {
     const passed = await passBaton(FILE, [url, String(TURNS_EACH)], IN_LINE_MS)
     const { writeMs, pingMs } = await roundTrips(url)
-    const [p50Ms, p99Ms] = [percentile(passed, 50), percentile(passed, 99)]
-    return {
-      p50Ms: [p50Ms],
-      p99Ms: [p99Ms],
-      writeMs: [writeMs],
-      pingMs: [pingMs],
-      p50Writes: [p50Ms / writeMs],
-      p99Writes: [p99Ms / writeMs],
-    }
+    return { ...inWrites(passed, writeMs), pingMs: [pingMs] }
   })
 }
 
@@ -38,17 +28,7 @@ function roundTrips(url: string): Promise<{ writeMs: number; pingMs: number }> {
     const trips = db.collection<{ _id: string; freed: number }>('trips')
     const write = (i: number): Promise<unknown> =>
       trips.updateOne({ _id: 'trip' }, { $set: { freed: i } }, { upsert: true })
-    return { writeMs: await medianOf(write), pingMs: await medianOf(() => db.command({ ping: 1 })) }
+    const ping = (): Promise<unknown> => db.command({ ping: 1 })
+    return { writeMs: await afterPauses(write, PAUSES), pingMs: await afterPauses(ping, PAUSES) }
   })
-}
-
-async function medianOf(trip: (i: number) => Promise<unknown>): Promise<number> {
-  const times: number[] = []
-  for (let i = -10; i < PAUSED; i += 1) {
-    await setTimeout(PAUSE_MS)
-    const start = performance.now()
-    await trip(i)
-    if (i >= 0) times.push(performance.now() - start)
-  }
-  return percentile(times, 50)
 }

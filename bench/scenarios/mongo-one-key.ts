@@ -1,4 +1,5 @@
-import { open, prove } from '../mongo/contenders.ts'
+import { open } from '../mongo/contenders.ts'
+import { prove } from '../opened.ts'
 import type { MongoContender } from '../mongo/figures.ts'
 import { withDatabase } from '../mongo/server.ts'
 import { sections } from '../sections.ts'

@@ -1,5 +1,6 @@
-import { holdfast } from '../built.ts'
-import { makePlain, onServer, pairOf, withDatabase } from '../mariadb/server.ts'
+import { open } from '../mariadb/contenders.ts'
+import type { MariadbContender } from '../mariadb/figures.ts'
+import { withDatabase } from '../mariadb/server.ts'
 import { type Samples, throughput } from '../throughput.ts'
 
 const TASKS = 100
@@ -10,31 +11,23 @@ const PAIRS_OF_PEERS = 6_000
 const KEYS = 10_000
 
 /** Each key is new: what is kept of it counts too. */
-export function newKeys(): Promise<Samples> {
-  return viaHoldfast((i) => `order:${i}`)
+export function newKeys(contender: MariadbContender): Promise<Samples> {
+  return distinctKeys(contender, (i) => `order:${i}`)
 }
 
-export function knownKeys(): Promise<Samples> {
-  return viaHoldfast((i) => `key ${i % KEYS}`)
+export function knownKeys(contender: MariadbContender): Promise<Samples> {
+  return distinctKeys(contender, (i) => `key ${i % KEYS}`)
 }
 
-export function plainStatements(): Promise<Samples> {
-  return withDatabase((url) =>
-    onServer(url, async (pool) => {
-      const plain = await makePlain(pool)
-      return throughput(TASKS, PAIRS_OF_PEERS, (i) => pairOf(plain, `key ${i}`))
-    }),
-  )
-}
-
-function viaHoldfast(keyOf: (i: number) => string): Promise<Samples> {
+function distinctKeys(contender: MariadbContender, keyOf: (i: number) => string): Promise<Samples> {
   return withDatabase(async (url) => {
-    const locks = holdfast.createLocks(url)
-    const samples = await throughput(TASKS, PAIRS, async (i) => {
-      const lease = await locks.acquire(keyOf(i))
-      await lease.release()
+    const opened = await open(contender, url)
+    const pairs = contender.kind === 'holdfast' ? PAIRS : PAIRS_OF_PEERS
+    const samples = await throughput(TASKS, pairs, async (i) => {
+      const unlock = await opened.lock(keyOf(i))
+      await unlock()
     })
-    await locks.close()
+    await opened.close()
     return samples
   })
 }

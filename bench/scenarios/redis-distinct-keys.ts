@@ -1,4 +1,5 @@
-import { open, prove } from '../redis/contenders.ts'
+import { open } from '../redis/contenders.ts'
+import { prove } from '../opened.ts'
 import type { RedisContender } from '../redis/figures.ts'
 import { onServer, processorMs, withKeys } from '../redis/server.ts'
 import { type Samples, throughput } from '../throughput.ts'

@@ -1,4 +1,5 @@
-import { open, prove } from '../redis/contenders.ts'
+import { open } from '../redis/contenders.ts'
+import { prove } from '../opened.ts'
 import type { RedisContender } from '../redis/figures.ts'
 import { withKeys } from '../redis/server.ts'
 import { sections } from '../sections.ts'
