@@ -126,6 +126,18 @@ describe('docs/api.md', () => {
     expect(missing([...Object.keys(holdfast), ...types.map(([, name = '']) => name)])).toEqual([])
   })
 
+  it('has every function and class of the other entries', async () => {
+    const entries = Object.values(
+      JSON.parse(read('package.json')).exports as Record<string, { default?: string }>,
+    )
+    const files = entries.flatMap(({ default: file }) => file ?? [])
+    const sources = files.map((file) => file.replace('./dist/', 'src/').replace(/\.js$/, '.ts'))
+    const modules = await Promise.all(sources.map((file) => import(join(root, file)) as Promise<object>))
+    const names = modules.flatMap((module) => Object.keys(module))
+    expect(names).toEqual(expect.arrayContaining(['fencingToken', 'postgresStore', 'LocksModule']))
+    expect(missing(names)).toEqual([])
+  })
+
   it('has every method and every statistic', async () => {
     const locks = holdfast.createLocks(holdfast.memoryStore())
     const sources = read('src/locks.ts')
@@ -177,7 +189,7 @@ async function knownTo(call: () => unknown): Promise<string[]> {
   try {
     await call()
   } catch (error) {
-    return /known are (.*)$/.exec((error as Error).message)?.[1]?.split(', ') ?? []
+    return /known (?:are|is) (.*)$/.exec((error as Error).message)?.[1]?.split(', ') ?? []
   }
   throw new Error('nonsense was accepted')
 }

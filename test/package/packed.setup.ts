@@ -21,6 +21,8 @@ export interface Packed {
   readonly bare: string
   /** A project with every driver that holdfast can use, their types, and the oldest TypeScript. */
   readonly full: string
+  /** A project with the oldest NestJS that it may be used with. */
+  readonly nest: string
   readonly nodes: Readonly<Record<NodeVersion, string>>
 }
 
@@ -47,13 +49,21 @@ export default async function setup(project: TestProject): Promise<() => void> {
       '@types/node': '24.19.2',
       'typescript-oldest': 'npm:typescript@5.2.2',
     })
-    const [, , ...binaries] = await Promise.all([
+    const nest = consumer(join(folder, 'nest'), {
+      holdfast: `file:${tarball}`,
+      '@nestjs/common': '11.0.0',
+      '@nestjs/core': '11.0.0',
+      'reflect-metadata': devDependencies['reflect-metadata'],
+      rxjs: devDependencies.rxjs,
+    })
+    const [, , , ...binaries] = await Promise.all([
       install(bare),
       install(full),
+      install(nest),
       ...NODE_VERSIONS.map((version) => nodeBinary(version, root)),
     ])
     const nodes = Object.fromEntries(NODE_VERSIONS.map((version, i) => [version, binaries[i]]))
-    project.provide('packed', { files, bare, full, nodes: nodes as Packed['nodes'] })
+    project.provide('packed', { files, bare, full, nest, nodes: nodes as Packed['nodes'] })
     return remove
   } catch (error) {
     remove()

@@ -22,7 +22,7 @@ import {
   type UsingOptions,
 } from 'holdfast'
 import { memoryStore, type MemoryStoreOptions } from 'holdfast/memory'
-import { sqliteStore } from 'holdfast/sqlite'
+import { sqliteStore, type SqliteStoreOptions } from 'holdfast/sqlite'
 import { type ConformanceOptions, type Runner, storeConformance } from 'holdfast/testing'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -32,8 +32,10 @@ const environment: Environment = systemEnvironment
 const logger: Logger = { warn: (message) => void message }
 const options: LocksOptions = { service: 'orders', lease: '30s', wait: Infinity, logger, environment }
 const memory: MemoryStoreOptions = { now: () => 0 }
+const sqlite: SqliteStoreOptions = { table: undefined, now: undefined }
 const store: Store = memoryStore(memory)
-const file: Store = sqliteStore('./locks.db')
+memoryStore({ now: undefined })
+const file: Store = sqliteStore('./locks.db', sqlite)
 const locks: Locks = createLocks(store, options)
 createLocks(file)
 createLocks('sqlite:./locks.db')
