@@ -8,6 +8,7 @@ import { check } from './spin.ts'
 
 const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } })
 const isWanted = ({ title }: { title: string }): boolean => title.includes(values.only)
+if (![...CASES, ...BUGS].some(isWanted)) throw new Error(`no case has "${values.only}" in its title`)
 
 for (const { title, defines, states: all } of CASES.filter(isWanted)) {
   const { states, steps, depth, seconds, violation } = await check(defines)

@@ -4,9 +4,8 @@
  * shows and what not.
  *
  * Time goes by in ticks, at any moment, also while a message is under way or a client stands still: no step has a time
- * in which it must happen. So a client that is paused is one that makes no step while time goes on.
- *
- * Each BUG is a mistake that must be found.
+ * in which it must happen. So a client that is paused is one that makes no step while time goes on. Each BUG is a
+ * mistake that must be found.
  */
 
 #ifndef KEYS
@@ -39,7 +38,6 @@
 #else
 #define HANDOFFS 1
 #endif
-
 /* ---- the store: one atomic step for each call ---- */
 
 typedef Record { byte owner; byte grant; byte until }

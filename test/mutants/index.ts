@@ -29,6 +29,7 @@ const { values } = parseArgs({
 })
 const all = [...CORE_MUTANTS, ...STORE_MUTANTS, ...GUARD_MUTANTS]
 const mutants = all.filter(({ part, bug }) => `${part}: ${bug}`.includes(values.only))
+if (mutants.length === 0) throw new Error(`no mutant has "${values.only}" in its part or description`)
 const parts = new Set(mutants.map(({ part }) => part))
 if (values.write && all.some((each) => parts.has(each.part) && !mutants.includes(each))) {
   throw new Error('--write is for whole parts: leave out --only, or give it a name such as "Redis: "')
