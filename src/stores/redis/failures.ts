@@ -1,5 +1,11 @@
 import { describeError, LockError } from '../../errors.ts'
 
+/**
+ * A slot is on its way, and several of its keys are asked for at once. A client that follows each hint goes to and fro
+ * between its two nodes: which of the three it hears last is chance.
+ */
+const MOVING = /\bTRYAGAIN\b|redirections\. Last error: \w+: (MOVED|ASK)\b/
+
 // What a server says begins with a code; system calls have codes of their own; the rest is what clients say.
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [
@@ -20,10 +26,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^MISCONF/, 'the server cannot save its data and refuses to write; look in its log'],
   [/^NOREPLICAS/, 'the server has fewer replicas than `min-replicas-to-write`'],
   [/^CLUSTERDOWN/, 'the cluster does not serve all slots'],
-  [
-    /\bTRYAGAIN\b|redirections\. Last error: \w+: (MOVED|ASK)\b/,
-    'a slot of the cluster is being moved; it will be served when it has arrived',
-  ],
+  [MOVING, 'a slot of the cluster is being moved; it will be served when it has arrived'],
   [/^(CROSSSLOT|MOVED|ASK)\b/, 'the server is part of a cluster; give a client made for a cluster'],
   [/^(BUSY|UNKILLABLE)/, "somebody else's script keeps the server busy"],
   [/^WRONGTYPE/, 'the name is taken by something that is not of holdfast; choose another `prefix`'],
@@ -41,6 +44,10 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
     'TLS was refused; use rediss:// only where the server speaks TLS',
   ],
 ]
+
+export function isMoving(error: unknown): boolean {
+  return MOVING.test(describeError(error))
+}
 
 /** What the caller sees: what is wrong, and what to do. */
 export function asLockError(error: unknown): LockError {

@@ -53,7 +53,10 @@ export class IoredisClusterClient implements RedisClient {
         return await this.#calls.evalShaAndWait(...call)
       } catch (error) {
         // ioredis itself follows only if all of a pipeline is sent elsewhere, and a WAIT never is.
-        if (tries === MAX_TRIES || !(error instanceof Error) || !ELSEWHERE.test(error.message)) throw error
+        if (!(error instanceof Error) || !ELSEWHERE.test(error.message)) throw error
+        if (tries === MAX_TRIES) {
+          throw new Error(`too many redirections. Last error: ${String(error)}`, { cause: error })
+        }
         await Promise.allSettled([this.#refresh(), setTimeout(PAUSE_MS)])
       }
     }

@@ -178,7 +178,10 @@ async function redirected<T>(
         /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b(?: \d+ (\S+))?/.exec(
           error instanceof Error ? error.message : '',
         ) ?? []
-      if (kind === '' || tries === MAX_REDIRECTIONS) throw error
+      if (kind === '') throw error
+      if (tries === MAX_REDIRECTIONS) {
+        throw new Error(`too many redirections. Last error: ${String(error)}`, { cause: error })
+      }
       if (kind === 'TRYAGAIN' || kind === 'CLUSTERDOWN') await pause(TRY_AGAIN_MS)
       else if (follow) await follow(kind, address)
       else throw error

@@ -1,6 +1,6 @@
 import { LockError } from '../../errors.ts'
 import type { Fault } from '../../store.ts'
-import { asLockError } from './failures.ts'
+import { asLockError, isMoving } from './failures.ts'
 import { bucketOf } from './names.ts'
 
 interface Keyed {
@@ -91,7 +91,7 @@ export class Parts {
   }
 
   #failed(key: string, error: unknown): void {
-    if (/\bTRYAGAIN\b/.test(String(error))) this.#apart.set(bucketOf(key), performance.now() + APART_MS)
+    if (isMoving(error)) this.#apart.set(bucketOf(key), performance.now() + APART_MS)
   }
 
   /** Whether the slot of this key seems to be on its way. */
