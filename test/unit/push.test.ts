@@ -84,6 +84,22 @@ describe('push', () => {
     await watch.close()
   })
 
+  it('G8 who gave up while it was put on the list is off it in the end, though that call hung', async () => {
+    let dismissed = 0
+    const push = new Push({
+      ...waitingWith(() => new Promise(() => {})),
+      dismiss: async () => void (dismissed += 1),
+    })
+    const watch = push.watch(() => {})
+    watch.add('key')
+    await vi.advanceTimersByTimeAsync(1000)
+    watch.delete('key')
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(dismissed).toBe(1)
+    expect(vi.getTimerCount()).toBe(0)
+    await watch.close()
+  })
+
   it('G12 nothing is tried any more after the end, though the list could not be left', async () => {
     for (const end of ['watch', 'store']) {
       const { push, calls } = leaving(() => true)

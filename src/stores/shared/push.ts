@@ -251,7 +251,9 @@ export class Push {
         if (fresh.length > 0) (await this.#lookAt(fresh)).forEach((key) => this.#announce(key))
       }
     } catch {
-      // The next poll, or the next try to leave, goes on with it; the steps of the store report what is wrong.
+      // The next poll goes on with it; the steps of the store report what is wrong. Without a waiter there is no poll, but
+      // who is on a list may be woken, and has to listen until it has left.
+      if (this.#leaving.size > 0 && !this.#closed) this.#leaveAgain ??= this.#tryToLeave()
     }
   }
 
@@ -259,9 +261,8 @@ export class Push {
     try {
       await bounded(this.#waiting.dismiss(keys, this.id))
     } catch (error) {
-      // Again, with what is next to be done, and though there be nothing: who is woken has to listen until then.
+      // Again, with what is next to be done.
       for (const key of keys) if (!this.#watches(key)) this.#leaving.add(key)
-      if (!this.#closed) this.#leaveAgain ??= this.#tryToLeave()
       throw error
     }
     // Only now: until it is done, this process may be woken for them, and has to pass that on.
