@@ -52,6 +52,8 @@ export class Candidacy implements Election, AsyncIterable<Term> {
   #tenure: Tenure | null = null
   /** Until the key of the term is given back. */
   #turn: Promise<unknown> = Promise.resolve()
+  /** The last time that the store gave a lower number. */
+  #behind: LockError | null = null
   #lastNumber = 0
   #failures = 0
   #iterated = false
@@ -154,23 +156,27 @@ export class Candidacy implements Election, AsyncIterable<Term> {
     } as const
     let end: TermEnd | null = null
     try {
-      await using(this.name, options, async (lease) => (end = await this.#lead(lease)))
+      await using(this.name, options, async (lease) => {
+        const number = grantOf(lease)
+        if (number < this.#lastNumber) throw (this.#behind = this.#fellBehind(number))
+        end = await this.#lead(lease, number)
+      })
     } catch (error) {
       // A store that is down is waited for; this is one that refuses or has forgotten, or a lease that came too late.
       if (!signal.aborted && end === null) {
-        journal.fault(error as LockError)
+        // Nothing else tells of a clock that is behind, for as long as that may last.
+        const isFirst = error === this.#behind && this.#failures === 0
+        journal[isFirst ? 'warning' : 'fault'](error as LockError)
         this.#failures += 1
       }
     }
     this.#tenure = null
   }
 
-  async #lead(lease: Lease): Promise<TermEnd | null> {
+  async #lead(lease: Lease, number: number): Promise<TermEnd | null> {
     const { env, journal } = this.#keeping
-    const number = grantOf(lease)
     // A grant that came back from another task of this process, in a hand-off, is no new term.
     if (this.#quit.signal.aborted || number === this.#lastNumber) return null
-    if (number < this.#lastNumber) throw this.#fellBehind(number)
     this.#lastNumber = number
     const tenure = new Tenure(env, journal, lease)
     this.#tenure = tenure
@@ -214,8 +220,8 @@ export class Candidacy implements Election, AsyncIterable<Term> {
   /** To lead would be in vain: what checks tokens has seen higher ones. */
   #fellBehind(number: number): LockError {
     const message =
-      `the store gave "${this.name}" the grant ${number}, lower than ${this.#lastNumber}, which this process led ` +
-      'with before: it has lost its records, and its clock is behind. Set that clock right; this process does not ' +
+      `the store gave "${this.name}" the grant ${number}, lower than ${this.#lastNumber}, which this election led ` +
+      'with before: it has lost its records, and its clock is behind. Set that clock right; this election does not ' +
       'lead before it has caught up'
     return new LockError('STORE_UNAVAILABLE', message, { key: this.name })
   }

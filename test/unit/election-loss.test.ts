@@ -204,7 +204,8 @@ describe('a store that is down', () => {
   })
 
   it('or has lost its records, with a clock that is behind: that is reported, ever less often, and nobody leads in vain', async () => {
-    const { time, locks, store } = world()
+    const warnings: string[] = []
+    const { time, locks, store } = world({ logger: { warn: (line) => warnings.push(line) } })
     const errors: LockError[] = []
     locks.on('error', ({ error }) => errors.push(error))
     const { terms, body } = leading()
@@ -230,6 +231,8 @@ describe('a store that is down', () => {
       message: expect.stringContaining(`the grant ${grant}, lower than ${highest}, which`),
     })
     expect([terms.length, await store.heldKeys()]).toEqual([1, []])
+    // Nobody may listen to that event.
+    expect(warnings.filter((line) => line.includes('its clock is behind'))).toHaveLength(1)
     grant = highest + 1
     await time.advance(60_000)
     expect([terms.length, election.isLeader, terms[1]?.number]).toEqual([2, true, grant])
