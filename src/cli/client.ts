@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { LockError } from '../errors.ts'
 import type { Locks } from '../locks.ts'
 import type { Invocation } from './command.ts'
@@ -26,10 +26,18 @@ export async function withStoreAsIs<T>(
     const { sqliteFileOf } = await import('../store-url.ts')
     const { url = '' } = (await storeSettings?.()) ?? {}
     const file = sqliteFileOf(url)
-    if (file === null || existsSync(file)) return use(locks)
+    if (file === null || !(await isMissing(file))) return use(locks)
     throw new LockError(
       'STORE_UNAVAILABLE',
       `the sqlite store cannot use ${file}: there is no such file; check the path (the first program that locks creates it)`,
     )
   })
+}
+
+/** Not one in a folder that this user may not enter: of that, the store says what is wrong. */
+async function isMissing(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => false,
+    (error: { readonly code?: unknown }) => error.code === 'ENOENT',
+  )
 }

@@ -163,6 +163,13 @@ describe('the store', () => {
     },
   )
 
+  it('that is a SQLite file in a place that cannot be is told by the store', async () => {
+    writeFileSync(join(folder, 'file'), '')
+    const { code, err } = await holdfast(['list', '--store', `sqlite:${join(folder, 'file', 'locks.db')}`])
+    expect([code, err]).toEqual([69, expect.not.stringContaining('no such file; check the path')])
+    expect(err).toMatch(/locks\.db/)
+  })
+
   it('that is down is exit code 69, without the password', async () => {
     const { code, out, err } = await holdfast(['list', '--store', 'redis://me:hunt%65r2@127.0.0.1:1'])
     expect([code, out]).toEqual([69, ''])
