@@ -14,7 +14,8 @@ export interface LocksOptions extends Defaults {
   readonly instance?: string | undefined
   /**
    * The limit of one store call; past it the outcome is unknown. Default 3 s. Stores of holdfast wait no longer than
-   * 2.5 s for an answer whatever it is: a longer one gives time to a store, or a Redis client, of your own.
+   * 2.5 s for an answer whatever it is: a longer one gives time to a store of your own, or to a Redis client of
+   * your own.
    */
   readonly callTimeout?: Duration | undefined
   /** Anything shaped like `console` or pino. Absent: warnings only, to the console. Null: silence. */

@@ -40,6 +40,7 @@ export async function retrying<T>(keeping: RetryKeeping, terms: RetryTerms, trie
 
 /** Ends early if the signal aborts or the client closes: the next try says so better. */
 function pause(keeping: RetryKeeping, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  // Else it would end before it knows what to undo.
   if (signal?.aborted) return Promise.resolve()
   const { env, attach } = keeping
   return new Promise((resolve) => {

@@ -33,7 +33,7 @@ export class NodeRedisSentinelClient extends NodeRedisClient {
  * out of its pool for each of them and give only the last one back, until there is none left.
  *
  * While there is no master, node-redis lets that one call wait without a limit. Those behind it do not pile up, and
- * none that core has given up is sent when there is a master again.
+ * none older than the limit, which core has given up by then, is sent when there is a master again.
  */
 function oneByOne(sentinel: NodeRedisSentinel): Lend {
   const waiting = new Set<() => void>()
