@@ -16,14 +16,15 @@ export function numberOf(error: unknown): number {
 }
 
 /**
- * Whether the connection is gone, in the words of the server, of the network or of the driver. Only what says so: a
- * transaction whose connection is gone stores nothing, and that is told to its caller.
+ * Whether the connection is gone. Only what says so: a transaction whose connection is gone stores nothing, and that is
+ * told to its caller. Both drivers call each loss fatal, whatever its code; one of the network alone may come from a file
+ * or a stream that a statement reads. What the server said goes by its number: `mariadb` calls fatal what has a certain
+ * SQLSTATE, as KILL QUERY and a limit of time have, and goes on with the connection.
  */
 export function isGone(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false
-  const { code, fatal } = error as { code?: unknown; fatal?: unknown }
-  if (FAREWELLS.has(numberOf(error)) || fatal === true) return true
-  return typeof code === 'string' && /^(PROTOCOL_|E[A-Z]+$|ER_SOCKET|ER_CMD_)/.test(code)
+  const number = numberOf(error)
+  if (number !== 0) return FAREWELLS.has(number)
+  return error instanceof Error && (error as { fatal?: unknown }).fatal === true
 }
 
 /**

@@ -3,6 +3,8 @@ import { connectionLost, type Gate, type Terms } from './session.ts'
 
 /** What is known of a connection that was lost before COMMIT, so that the server has rolled back. */
 export class Loss {
+  /** How long a pause may take, as the server was told. */
+  pauseLimitMs: number
   readonly #terms: Terms
   readonly #gate: Gate
   #cause: unknown = null
@@ -12,6 +14,7 @@ export class Loss {
   readonly #errors = new WeakSet<object>()
 
   constructor(terms: Terms, gate: Gate) {
+    this.pauseLimitMs = terms.stepMs
     this.#terms = terms
     this.#gate = gate
   }
@@ -43,6 +46,6 @@ export class Loss {
   }
 
   #tell(cause: unknown): LockError {
-    return connectionLost(this.#terms, cause, this.#pauseMs)
+    return connectionLost(this.#terms, cause, { ms: this.#pauseMs, limitMs: this.pauseLimitMs })
   }
 }

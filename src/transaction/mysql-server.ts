@@ -17,6 +17,8 @@ export interface Limits {
   /** Remembers what the user has set, and sets what is shorter. */
   readonly set: string
   readonly reset: string
+  /** For a pause between two statements. */
+  readonly pauseMs: number
 }
 
 /** What is known of a server. */
@@ -46,15 +48,16 @@ export async function serverOf(client: object, session: MysqlSession): Promise<S
 export function limitsOn({ mariadb }: Server, { stepMs }: Terms): Limits {
   // In whole seconds, at least one.
   const seconds = Math.max(1, Math.floor(stepMs / 1000))
-  return mariadb
+  const most = mariadb
     ? // The second also ends a wait for a row.
-      limits({ idle_transaction_timeout: String(seconds), max_statement_time: String(stepMs / 1000) })
+      { idle_transaction_timeout: String(seconds), max_statement_time: String(stepMs / 1000) }
     : // MySQL has no limit for a pause inside a transaction only, nor one for statements that write.
-      limits({ wait_timeout: String(seconds), innodb_lock_wait_timeout: String(seconds) })
+      { wait_timeout: String(seconds), innodb_lock_wait_timeout: String(seconds) }
+  return { ...atMost(most), pauseMs: seconds * 1000 }
 }
 
 /** A setting of 0 is none. */
-function limits(most: Readonly<Record<string, string>>): Limits {
+function atMost(most: Readonly<Record<string, string>>): Pick<Limits, 'set' | 'reset'> {
   const names = Object.keys(most)
   const kept = names.map((name) => `@holdfast_${name} = @@session.${name}`)
   const set = names.map((name) => {
@@ -76,10 +79,17 @@ export function isRefusal(error: unknown): boolean {
   return number !== 0 && !IN_DOUBT.has(number) && !isGone(error)
 }
 
-/** Whether the server has rolled back the whole transaction with this. What comes next would commit by itself. */
+/**
+ * Whether the server has rolled back the whole transaction with this, or may yet: mysql2 waits no longer, and tells nobody
+ * of an answer that comes later. What comes next would commit by itself.
+ */
 export function isUndone(error: unknown, { undoesAll }: Server): boolean {
   const number = numberOf(error)
-  return number === 1213 || (undoesAll && number === 1205)
+  return number === 1213 || (undoesAll && number === 1205) || isUnheard(error)
+}
+
+function isUnheard(error: unknown): boolean {
+  return error instanceof Error && (error as { code?: unknown }).code === 'PROTOCOL_SEQUENCE_TIMEOUT'
 }
 
 /** Whether a transaction was open already. */

@@ -55,7 +55,7 @@ export async function beginInMysqlPool(pool: MysqlPool, terms: Terms): Promise<S
     throw cannotBegin(key, error)
   }
   const limitMs = stepMs - (lease.env.now() - start)
-  return MysqlTransaction.begin({ connection, from: pool, limitMs }, terms)
+  return MysqlTransaction.begin({ connection, from: pool, limitMs }, asOfNow(terms))
 }
 
 /** On the user's own connection. The caller sees to it that nobody else uses it. */
@@ -74,7 +74,7 @@ class MysqlTransaction implements Session {
   readonly #stopListening: () => void
   #server: Server | null = null
   #limits: Limits | null = null
-  /** What the server has rolled back with. */
+  /** See `isUndone`. */
   #undone: Error | null = null
   #left = false
 
@@ -157,6 +157,7 @@ class MysqlTransaction implements Session {
     const level = isolation === null ? [] : [`set transaction isolation level ${isolation}`]
     if (!this.#server.compound && (await session.status()).inTransaction) return false
     const limits = limitsOn(this.#server, asOfNow(this.#terms))
+    this.#loss.pauseLimitMs = limits.pauseMs
     const steps = [limits.set, ...level, 'start transaction', `savepoint ${MARK}`]
     try {
       await this.#together(this.#server.compound ? [REFUSE_INSIDE, ...steps] : steps)

@@ -96,8 +96,11 @@ async function check(guard: TransactionGuard, session: Session, terms: Terms): P
       checked,
     )
   } catch (error) {
-    const waited = `the guard's row stayed locked for ${stepMs} ms by a transaction that does not end`
-    if (isCancelled(error) || isGivenUp(error)) throw cannotBegin(key, new Error(waited, { cause: error }))
+    const waited = isCancelled(error) || isGivenUp(error)
+    // It may have been the loss that ended the wait, see `undo`.
+    if (!lease.held && (waited || error instanceof TimedOut)) throw notHeld(terms, error)
+    const why = `the guard's row stayed locked for ${stepMs} ms by a transaction that does not end`
+    if (waited) throw cannotBegin(key, new Error(why, { cause: error }))
     throw error instanceof TimedOut || error instanceof LockError ? cannotBegin(key, error) : error
   }
 }

@@ -81,6 +81,7 @@ class PgSession implements Session {
   #failure: unknown = null
   /** See `WHICH`. */
   #id: unknown
+  #undoing: Promise<unknown> | null = null
   #left = false
 
   private constructor({ client, pool, giveBack }: Loan, terms: Terms) {
@@ -173,7 +174,7 @@ class PgSession implements Session {
     if (this.#loss.refusal) return this.#leave(true)
     try {
       const limit = { ms: this.#terms.stepMs, what: 'ROLLBACK was not answered' }
-      await within(this.#terms.lease.env, limit, this.#client.query({ text: 'rollback' }))
+      await within(this.#terms.lease.env, limit, this.#rollBack())
       this.#leave(false)
     } catch {
       this.#leave(true)
@@ -182,9 +183,21 @@ class PgSession implements Session {
 
   undo(): void {
     if (this.#gate.closed) return
-    // Behind what is under way.
-    this.#client.query({ text: UNDO }).then(undefined, ignore)
+    this.#undoing = this.#undo().then(undefined, ignore)
     if (this.#pool && this.#gate.busy) void interrupt(this.#pool, this.#id)
+  }
+
+  /** Like ROLLBACK it waits here for what is under way: `pg` 9 will queue nothing, and 8 warns of that. */
+  async #undo(): Promise<void> {
+    await this.#gate.idle()
+    if (!this.#gate.closed) await this.#client.query({ text: UNDO })
+  }
+
+  async #rollBack(): Promise<void> {
+    await this.#gate.idle()
+    await this.#undoing
+    // Too late, another may have the connection.
+    if (!this.#left) await this.#client.query({ text: 'rollback' })
   }
 
   #leave(inDoubt: boolean): void {

@@ -9,6 +9,7 @@ import {
   cannotBegin,
   failedInside,
   Gate,
+  notHeld,
   type Session,
   type Terms,
   unknownOutcome,
@@ -156,7 +157,8 @@ class PostgresJsSession implements Session {
   async #undo(): Promise<void> {
     if ((await this.#foundLost()) || this.#gate.closed) return
     this.#undone = true
-    // Behind what is under way.
+    // Behind what is under way. Not behind an open stream of COPY: the client refuses it (COPY_IN_PROGRESS), and a server
+    // that waits for data heeds neither a limit nor `interrupt`. So nothing is undone before that ends; nothing is stored.
     this.#raw.unsafe(UNDO).then(undefined, () => undefined)
     if (this.#gate.busy) void interrupt(this.#sql, this.#id)
   }
@@ -241,8 +243,10 @@ class PostgresJsSession implements Session {
     try {
       return await savepoint(...args.slice(0, -1), guarded)
     } catch (error) {
-      // Once all is undone the client cannot go back to its savepoint, and complains of that instead.
-      throw this.#undone && failure ? (failure as { error: unknown }).error : error
+      if (!this.#undone) throw error
+      // The client cannot go back to its savepoint any more, and complains of that. Nor if the function has succeeded:
+      // an error that it has hidden is one for the client.
+      throw failure ? (failure as { error: unknown }).error : notHeld(this.#terms, error)
     }
   }
 }

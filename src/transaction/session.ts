@@ -69,6 +69,7 @@ export class Gate {
   #quietSince: number
   /** The pause before those. */
   #pauseMs = 0
+  readonly #waiting: (() => void)[] = []
 
   constructor(terms: Terms) {
     this.#terms = terms
@@ -120,6 +121,12 @@ export class Gate {
   answered(): void {
     this.#open -= 1
     this.#quietSince = this.#terms.lease.env.now()
+    if (this.#open === 0) for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+
+  /** Resolves when all statements have been answered. */
+  async idle(): Promise<void> {
+    if (this.#open > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
   get busy(): boolean {
@@ -165,11 +172,15 @@ export function unknownOutcome(key: string, cause: unknown): LockError {
   )
 }
 
-/** `pauseMs`: how long there had been no statement. */
-export function connectionLost({ key, stepMs }: Terms, cause: unknown, pauseMs: number): LockError {
+/** `pause`: how long there had been no statement, and how long there may be none. */
+export function connectionLost(
+  { key }: Terms,
+  cause: unknown,
+  pause: { readonly ms: number; readonly limitMs: number },
+): LockError {
   // The server's clock and ours start at different moments.
-  const paused = isTooLongAPause(cause) || pauseMs >= stepMs * 0.95
-  const limit = `; a pause between two statements may take ${stepMs} ms, a third of the lease`
+  const paused = isTooLongAPause(cause) || pause.ms >= pause.limitMs * 0.95
+  const limit = `; a pause between two statements may take ${pause.limitMs} ms, about a third of the lease`
   return new LockError(
     'STORE_UNAVAILABLE',
     `the connection of the transaction on "${key}" was lost before COMMIT, so nothing is stored: ` +

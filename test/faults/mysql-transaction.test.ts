@@ -311,6 +311,26 @@ it('a guard that another transaction has locked is waited for, but not for ever'
   await locks.transaction('key', pool, () => undefined)
 })
 
+it('a lease that is lost while the check waits for the row of the guard: LOCK_LOST', async () => {
+  const pool = poolOn(url)
+  const locks = memoryLocks()
+  await locks.transaction('key', pool, () => undefined)
+  const connection = await pool.getConnection()
+  await connection.beginTransaction()
+  await connection.query('select * from holdfast_fence for update')
+  const call = locks.using('key', { lease: 3000 }, async (lease) => {
+    const inner = locks.transaction('key', pool, () => undefined)
+    inner.catch(() => undefined)
+    await someoneWaits(look)
+    await locks.forceRelease('key')
+    await lease.extend().catch(() => undefined)
+    return inner
+  })
+  await expect(call).rejects.toMatchObject({ code: 'LOCK_LOST', cause: { errno: 1969 } })
+  await connection.rollback()
+  connection.release()
+})
+
 it('a connection that has begun a transaction of its own is refused, and goes on with it', async () => {
   const connection = await poolOn(url, { connectionLimit: 1 }).getConnection()
   await connection.beginTransaction()

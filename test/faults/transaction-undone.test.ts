@@ -102,6 +102,38 @@ describe.each(drivers)('a transaction on $name whose lease is lost', (driver) =>
     expect(await isFree()).toBe(true)
   })
 
+  it('while the check waits for the row of the guard: LOCK_LOST, and not a word about that row', async () => {
+    const opened = await driver.open(url, 2)
+    const locks = memoryLocks()
+    await opened.transaction(locks, 'key', () => undefined)
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    atEnd(() => other.end())
+    await other.query("begin; select * from holdfast_fence where resource = 'key' for update")
+    const waits =
+      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+    const call = locks.using('key', { lease: 4500 }, async (lease) => {
+      const inner = opened.transaction(locks, 'key', () => undefined)
+      inner.catch(() => undefined)
+      await until('the check to wait', async () => (await observer.run(waits)).length > 0)
+      await locks.forceRelease('key')
+      await lease.extend().catch(() => undefined)
+      return inner
+    })
+    await expect(call).rejects.toMatchObject({ ...LOST, cause: { code: '57014' } })
+  })
+
+  it('while a check is not answered at all: LOCK_LOST as well', async () => {
+    const opened = await driver.open(url)
+    const fence = { check: () => new Promise<void>(() => undefined) }
+    const call = opened.transaction(memoryLocks(), 'key', () => undefined, {
+      lease: 600,
+      renew: false,
+      fence,
+    })
+    await expect(call).rejects.toMatchObject({ ...LOST, cause: { name: 'TimedOut' } })
+  })
+
   it('while its client is being closed is undone as well', async () => {
     const opened = await driver.open(url, 2)
     const locks = memoryLocks()
@@ -241,4 +273,19 @@ describe('what a function sends past `tx` when its lease is lost', () => {
       expect(await observer.run('select n from t')).toEqual([{ n: 3 }])
     },
   )
+
+  it('by a savepoint of postgres.js whose function hides what was interrupted: LOCK_LOST', async () => {
+    const sql = postgres(url, { max: 2, onnotice: () => undefined, fetch_types: false })
+    atEnd(() => sql.end({ timeout: 0 }))
+    const call = memoryLocks().transaction(
+      'key',
+      sql,
+      async (tx, lease) => {
+        await busyUntil({ run: async (text) => tx.unsafe(text) }, () => lease.remainingMs < 200)
+        await tx.savepoint((inner) => inner`select pg_sleep(10)`.catch(() => undefined))
+      },
+      { ...LEASE, lease: 1500 },
+    )
+    await expect(call).rejects.toMatchObject(LOST)
+  })
 })

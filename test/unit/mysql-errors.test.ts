@@ -33,9 +33,34 @@ const cases: [string, unknown, { number: number; gone: boolean; spent: boolean }
     { number: 1290, gone: false, spent: true },
   ],
   [
-    'what the server said, and the driver ended the connection for',
+    'KILL QUERY, in mysql2',
+    errorWith({ errno: 1317, sqlState: '70100', code: 'ER_QUERY_INTERRUPTED' }),
+    { number: 1317, gone: false, spent: false },
+  ],
+  [
+    'KILL QUERY, in mariadb, which goes on with the connection that it calls lost',
     errorWith({ errno: 1317, sqlState: '70100', code: 'ER_QUERY_INTERRUPTED', fatal: true }),
-    { number: 1317, gone: true, spent: true },
+    { number: 1317, gone: false, spent: false },
+  ],
+  [
+    'a limit of time, in mariadb, as well',
+    errorWith({ errno: 1969, sqlState: '70100', code: 'ER_STATEMENT_TIMEOUT', fatal: true }),
+    { number: 1969, gone: false, spent: false },
+  ],
+  [
+    'a right that is missing, whose name begins like those of the driver',
+    errorWith({ errno: 3631, sqlState: '42000', code: 'ER_CMD_NEED_SUPER' }),
+    { number: 3631, gone: false, spent: false },
+  ],
+  [
+    'a file that `load data local` was to read',
+    errorWith({ errno: -2, code: 'ENOENT' }),
+    { number: 0, gone: false, spent: true },
+  ],
+  [
+    'a query that mysql2 has waited for as long as it was told to',
+    errorWith({ code: 'PROTOCOL_SEQUENCE_TIMEOUT' }),
+    { number: 0, gone: false, spent: true },
   ],
   [
     'a cut connection',
@@ -49,9 +74,10 @@ const cases: [string, unknown, { number: number; gone: boolean; spent: boolean }
   ],
   [
     'mariadb that lost it',
-    errorWith({ errno: 45_009, sqlState: '08S01', code: 'ER_SOCKET_UNEXPECTED_CLOSE' }),
+    errorWith({ errno: 45_009, sqlState: '08S01', code: 'ER_SOCKET_UNEXPECTED_CLOSE', fatal: true }),
     { number: 0, gone: true, spent: true },
   ],
+  ['mysql2 that has lost it before', errorWith({ fatal: true }), { number: 0, gone: true, spent: true }],
   ['an error of nobody that is known', new Error('no answer'), { number: 0, gone: false, spent: true }],
   ['no error', 'thrown', { number: 0, gone: false, spent: true }],
 ]

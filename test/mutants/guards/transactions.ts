@@ -2,6 +2,8 @@ import { type Bug, mutant } from '../mutant.ts'
 
 const ORDER = 'src/transaction/order.ts'
 const POSTGRES = 'test/faults/transaction-postgres.test.ts'
+const UNDONE = 'test/faults/transaction-undone.test.ts'
+const MYSQL_UNLOST = 'test/faults/mysql-unlost.test.ts'
 const OUTAGES = 'test/faults/transaction-outages.test.ts'
 
 export const TRANSACTION_BUGS: readonly Bug[] = [
@@ -44,6 +46,75 @@ export const TRANSACTION_BUGS: readonly Bug[] = [
       'and the function hides it',
     ),
     tests: OUTAGES,
+  },
+  {
+    ...mutant(
+      'a query of mysql2 that itself cannot read a file is taken for a lost connection',
+      'src/databases/mysql-errors.ts',
+      'return error instanceof Error && (error as { fatal?: unknown }).fatal === true',
+      'return error instanceof Error && /^(PROTOCOL_|E[A-Z]+$)/.test(String((error as { code?: unknown }).code))',
+      'cannot read what it loads',
+    ),
+    tests: MYSQL_UNLOST,
+  },
+  {
+    ...mutant(
+      'what the server says with a number is fatal if mariadb calls it so',
+      'src/databases/mysql-errors.ts',
+      'if (number !== 0) return FAREWELLS.has(number)',
+      'if (FAREWELLS.has(number)) return true',
+      'mariadb calls the end of a statement fatal',
+    ),
+    tests: MYSQL_UNLOST,
+  },
+  {
+    ...mutant(
+      'a transaction goes on after a statement whose answer nobody will hear',
+      'src/transaction/mysql-server.ts',
+      ' || isUnheard(error)',
+      '',
+      'no longer hears that all was rolled back',
+    ),
+    tests: MYSQL_UNLOST,
+  },
+  {
+    ...mutant(
+      'a pause is told with the limit of MySQL before it was cut to whole seconds',
+      'src/transaction/mysql.ts',
+      'this.#loss.pauseLimitMs = limits.pauseMs\n',
+      '',
+      'in whole seconds',
+    ),
+    tests: 'test/faults/mysql-limits.test.ts',
+  },
+  {
+    ...mutant(
+      'a lease that is lost while the check waits is told as a row that stays locked',
+      ORDER,
+      'if (!lease.held && (waited || error instanceof TimedOut)) throw notHeld(terms, error)',
+      '',
+      'the row of the guard',
+    ),
+    tests: UNDONE,
+  },
+  {
+    ...mutant(
+      'the complaint of postgres.js about its savepoint is passed on when all is undone',
+      'src/transaction/postgres-js.ts',
+      ': notHeld(this.#terms, error)',
+      ': error',
+      'hides what was interrupted',
+    ),
+    tests: UNDONE,
+  },
+  {
+    ...mutant(
+      'ROLLBACK is put into the queue of pg, behind what is under way',
+      'src/transaction/pg.ts',
+      'await this.#gate.idle()\n    await this.#undoing',
+      'void this.#undoing',
+    ),
+    tests: 'test/faults/transaction-one-by-one.test.ts',
   },
   mutant(
     'the lock is given back before COMMIT',

@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest'
+import { freshMariadbDatabase } from '../servers/shared-mariadb.ts'
+import { observe, poolOn, proxyTo, transactionDrivers } from '../support/mysql-stage.ts'
+import { memoryLocks, until } from '../support/transaction-stage.ts'
+
+const url = await freshMariadbDatabase()
+const look = observe(url)
+await look('create table t (n int not null)')
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+it('a pause that the server ends is told with the limit that it has, in whole seconds: 1000 ms of 1500', async () => {
+  const calls = transactionDrivers.map(async (driver) => {
+    const { transaction } = await driver.open(url)
+    const call = transaction(
+      memoryLocks(),
+      'key',
+      async (tx) => {
+        await tx.run('insert into t values (1)')
+        await pause(2200)
+        await tx.run('insert into t values (2)')
+      },
+      { lease: 4500, fence: false },
+    )
+    await expect(call).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringMatching(/lost before COMMIT.*a pause between two statements may take 1000 ms/),
+    })
+  })
+  await Promise.all(calls)
+  expect(await look('select n from t')).toEqual([])
+})
+
+it('the limits count from when a connection came: ROLLBACK may take a third of what was left of the lease then', async () => {
+  const network = await proxyTo(url)
+  const pool = poolOn(network.url, { connectionLimit: 1 })
+  const locks = memoryLocks()
+  let inside = false
+  const first = locks.transaction(
+    'other',
+    pool,
+    () => {
+      inside = true
+      return pause(2500)
+    },
+    { fence: false },
+  )
+  await until('the other to be inside', () => inside)
+  const own = new Error('own')
+  let thrownAt = Number.NaN
+  const call = locks.transaction(
+    'key',
+    pool,
+    () => {
+      network.proxy.freeze()
+      thrownAt = performance.now()
+      throw own
+    },
+    { lease: 9000, renew: false, fence: false },
+  )
+  await expect(call).rejects.toBe(own)
+  // About 6500 were left. Of all the lease it would be 3000.
+  expect(performance.now() - thrownAt).toBeLessThan(2700)
+  await first
+})
