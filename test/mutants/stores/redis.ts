@@ -123,4 +123,14 @@ export const REDIS_BUGS: readonly Bug[] = [
     ),
     tests: 'test/conformance/redis-cluster-ioredis.test.ts',
   },
+  {
+    ...mutant(
+      'a client that gives up between the nodes of a slot on its way goes on asking for all keys at once',
+      'src/stores/redis/failures.ts',
+      String.raw`\bTRYAGAIN\b|redirections\. Last error: \w+: (MOVED|ASK)\b`,
+      String.raw`\bTRYAGAIN\b`,
+      'G7 are called for one by one',
+    ),
+    tests: 'test/unit/redis-parts.test.ts',
+  },
 ]
