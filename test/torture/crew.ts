@@ -109,7 +109,10 @@ export class Crew {
   async abandon(): Promise<void> {
     this.#ending = true
     const workers = this.workers
-    for (const { process } of workers) process.kill('SIGKILL')
+    for (const { name, process } of workers) {
+      this.#doomed.add(name)
+      process.kill('SIGKILL')
+    }
     await Promise.all(workers.map(({ gone }) => gone))
   }
 

@@ -26,11 +26,16 @@ export interface RoundOptions {
 /** The last part of a round is without faults: everything that waits must come to its turn. */
 const CALM_MS = 20_000
 const LOOKS_MS = 500
+/** From the last exit on: a call that was under way then may still come, and be granted for a lease. */
+const LATEST_MS = 10_000 + LONGEST_LEASE_MS
 
-/** `judge` has the history and its folder, which is gone after that. */
+/**
+ * `judge` has the history and its folder, which is gone after that; and what kept the round from its end, or null. A round
+ * that fails shows what it has seen all the same.
+ */
 export async function playRound<T>(
   options: RoundOptions,
-  judge: (entries: readonly Entry[], folder: string) => Promise<T>,
+  judge: (entries: readonly Entry[], folder: string, failure: unknown) => Promise<T>,
 ): Promise<T> {
   // Its workers end with this process, stopped ones included.
   const folder = new ServerFolder('torture', 'SIGKILL', undefined)
@@ -39,9 +44,12 @@ export async function playRound<T>(
   let arena: Arena | undefined
   try {
     arena = await options.openArena(histories)
-    await play(options, arena, folder, histories)
+    const failure = await play(options, arena, folder, histories).then(
+      () => null,
+      (error: unknown) => error,
+    )
     arena.keepLogs()
-    return await judge(readHistory(histories), histories)
+    return await judge(readHistory(histories), histories, failure)
   } finally {
     await arena?.stop()
     await folder.remove()
@@ -70,17 +78,21 @@ async function play(
       pauseMs: (workers * TASKS * 1000) / rate,
     }),
   })
+  const nemesis = new Nemesis({ random, arena, crew, network, history, locks })
+  const over = new AbortController()
+  const watching = nemesis.watch(over.signal)
   try {
     await crew.muster(workers)
     const calmMs = Math.min(CALM_MS, 0.3 * ms)
-    await new Nemesis({ random, arena, crew, network, history, locks }).rage(ms - calmMs)
+    await nemesis.rage(ms - calmMs)
     history.note({ is: 'calm' })
     await sleep(calmMs)
     await watched(crew.end(), history, locks)
+    history.note({ is: 'left', keys: await left(locks) })
     network.assertUsed()
-    await sleep(LONGEST_LEASE_MS)
-    history.note({ is: 'left', keys: (await patiently(() => held(locks))).map(({ key }) => key) })
   } finally {
+    over.abort()
+    await watching
     await crew.abandon()
     await locks.close()
     network.close()
@@ -96,12 +108,28 @@ async function watched(ending: Promise<void>, history: HistoryWriter, locks: Loc
   const end = ending.then(() => {
     ended = true
   })
-  for (let isLast = false; !isLast; await Promise.race([end, sleep(LOOKS_MS)])) {
-    isLast = ended
-    const at = now()
-    const found = await patiently(() => held(locks))
-    const seen = found.map(({ key, holder }) => ({ key, by: holder.instance }))
-    history.note({ is: 'listed', locks: seen }, at)
+  try {
+    for (let isLast = false; !isLast; await Promise.race([end, sleep(LOOKS_MS)])) {
+      isLast = ended
+      const at = now()
+      const found = await patiently(() => held(locks))
+      const seen = found.map(({ key, holder }) => ({ key, by: holder.instance }))
+      history.note({ is: 'listed', locks: seen }, at)
+    }
+  } finally {
+    await end
+  }
+}
+
+/** What is held when the leases of the dead have run out, looked at again while there may be a reason for it. */
+async function left(locks: Locks): Promise<string[]> {
+  const end = now() + LATEST_MS
+  await sleep(LONGEST_LEASE_MS)
+  for (;;) {
+    const isLast = now() >= end
+    const keys = (await patiently(() => held(locks))).map(({ key }) => key)
+    if (isLast || keys.length === 0) return keys
+    await sleep(LOOKS_MS)
   }
 }
 

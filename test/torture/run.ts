@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { describeError } from '../../src/errors.ts'
 import { arenaOf, type StoreName } from './arenas/index.ts'
 import { examine } from './check.ts'
 import { type Figures, figuresOf, sumOf } from './figures.ts'
@@ -37,9 +38,9 @@ export async function runStore(store: StoreName, options: RunOptions): Promise<R
   ) {
     const ms = Math.min(roundMs, left)
     const round = { store, seed, minutes: ms / 60_000, workers, rate }
-    await playRound({ openArena, seed, ms, workers, rate }, async (entries, folder) => {
+    await playRound({ openArena, seed, ms, workers, rate }, async (entries, folder, failure) => {
       const { violations, figures: examined } = examine(entries)
-      const found = [...violations, ...idleness(entries)]
+      const found = [...failed(failure, entries), ...violations, ...idleness(entries)]
       const own = figuresOf(entries, round.minutes, examined)
       figures.push(own)
       total += found.length
@@ -51,6 +52,17 @@ export async function runStore(store: StoreName, options: RunOptions): Promise<R
     })
   }
   return { store, violations: total, ...sumOf(figures) }
+}
+
+/** What it saw until then is judged too: that may be why. */
+function failed(failure: unknown, entries: readonly Entry[]): Violation[] {
+  if (failure === null) return []
+  const causes: string[] = []
+  for (let one: unknown = failure; one !== undefined; one = one instanceof Error ? one.cause : undefined)
+    causes.push(describeError(one))
+  const at = entries.at(-1)?.at ?? 0
+  const message = `the round failed: ${causes.join(', by ')}`
+  return [{ guarantee: 'round', message, key: null, from: at, to: at, workers: [] }]
 }
 
 /** A store that is back, and clients that do not find it: all would be refused, and nothing else be wrong. */

@@ -1,6 +1,6 @@
 /** Something that must never happen, and where in the history a person finds it. */
 export interface Violation {
-  /** `G1`…`G12`, `guard`, or `model` for a history that no sequence of operations explains. */
+  /** `G1`…`G12`, `guard`, `model` for a history that no sequence of operations explains, `round` for one without an end. */
   readonly guarantee: string
   readonly message: string
   readonly key: string | null

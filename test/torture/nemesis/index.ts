@@ -32,7 +32,9 @@ export class Nemesis {
   readonly #stage: Stage
   readonly #underWay = new Set<Promise<void>>()
   /** Servers, the network of all, and single workers: each suffers one thing at a time, and some rest after it. */
-  readonly #hit = new Map<string, 'now' | 'rests'>()
+  readonly #hit = new Set<string>()
+  /** Those under way by which a store may forget: they change who leads whom, and say so themselves. */
+  readonly #losing = new Set<Strike>()
   #numbers = 0
   #failure: unknown
 
@@ -43,16 +45,12 @@ export class Nemesis {
   /** Resolves when all is healed. */
   async rage(ms: number): Promise<void> {
     const end = now() + ms
-    const over = new AbortController()
-    const watching = this.#watchRoles(over.signal)
     while (now() < end) {
       if (this.#failure) break
       this.#one()
       await sleep(Math.min(this.#stage.random.between(...GAPS_MS), Math.max(1, end - now())))
     }
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
-    over.abort()
-    await watching
     if (this.#failure) throw new Error('a fault could not be healed', { cause: this.#failure })
   }
 
@@ -68,7 +66,7 @@ export class Nemesis {
     ] as const)
     if (kind === 'evict') return this.#keep(this.#evict())
     const place = kind === 'worker' ? worker.name : kind
-    const suffering = [...this.#hit.keys()].filter((one) => one.startsWith('w')).length
+    const suffering = [...this.#hit].filter((one) => one.startsWith('w')).length
     if (this.#hit.has(place) || (kind === 'worker' && suffering >= SUFFERING)) return
     const strike =
       kind === 'server'
@@ -76,7 +74,7 @@ export class Nemesis {
         : kind === 'network'
           ? networkStrike(random, network)
           : workerStrike(random, worker, { crew, network, networked })
-    this.#hit.set(place, 'now')
+    this.#hit.add(place)
     this.#keep(this.#carryOut(strike).then(() => this.#rest(place, kind === 'worker' ? 0 : REST_MS)))
   }
 
@@ -87,7 +85,6 @@ export class Nemesis {
 
   /** What hits all is followed by a time in which work gets on. */
   #rest(place: string, ms: number): void {
-    this.#hit.set(place, 'rests')
     setTimeout(() => this.#hit.delete(place), ms).unref()
   }
 
@@ -97,9 +94,11 @@ export class Nemesis {
     const { fault, target, loses } = strike
     const entry = { is: 'fault', fault, target, loses, number: this.#numbers } as const
     history.note({ ...entry, phase: 'begin' })
+    if (loses) this.#losing.add(strike)
     await strike.begin()
     await sleep(strike.ms)
     await strike.end()
+    this.#losing.delete(strike)
     history.note({ ...entry, phase: 'end' })
   }
 
@@ -124,17 +123,20 @@ export class Nemesis {
     }
   }
 
-  /** On a machine with much to do, servers may take each other for dead: then they forget as by a fault of ours. */
-  async #watchRoles(over: AbortSignal): Promise<void> {
+  /**
+   * On a machine with much to do, servers may take each other for dead: then they forget as by a fault of ours. That may be
+   * seconds after the last of ours.
+   */
+  async watch(over: AbortSignal): Promise<void> {
     const { arena, history } = this.#stage
     let seen: { readonly roles: string; readonly at: number } | undefined
     while (arena.roles && !over.aborted) {
       await sleep(LOOKS_MS, null, { signal: over }).catch(() => {})
       const at = now()
       const roles = await arena.roles().catch(() => undefined)
-      const struck = this.#hit.get('server') === 'now'
-      if (struck) seen = undefined
-      if (struck || roles === undefined) continue
+      const isStruck = this.#losing.size > 0
+      if (isStruck) seen = undefined
+      if (isStruck || roles === undefined) continue
       if (seen && seen.roles !== roles) {
         this.#numbers += 1
         const fault = { is: 'fault', fault: 'fail-over by itself', target: 'all', loses: true } as const
