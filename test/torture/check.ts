@@ -4,22 +4,27 @@
  *
  * What the history cannot prove wrong is right: a call took effect at some moment between its send and its reply, a
  * call without a reply at any time or never, and a store whose data a fault has lost knows nothing of before. Nothing
- * depends on how fast the machine is, but for what must happen by a time (in G2, G5, G7 and G8), which is counted generously.
+ * depends on how fast the machine is, but for what must happen by a time (in G2, G5, G7, G8 and G12), which is counted generously.
  */
 import type { Entry } from './history.ts'
 import { type Figures, Findings } from './checks/findings.ts'
 import { exclusionAmongHolders } from './checks/g1-among-holders.ts'
 import { exclusionAtTheStore } from './checks/g1-at-the-store.ts'
 import { earlyWord } from './checks/g2-early-word.ts'
+import { refusedRenewal } from './checks/g2-refused-renewal.ts'
 import { wordComes } from './checks/g2-word-comes.ts'
 import { risingTokens } from './checks/g3-rising-tokens.ts'
 import { ownerOnly } from './checks/g4-owner-only.ts'
 import { ownerRefused } from './checks/g4-owner-refused.ts'
 import { nothingLeft } from './checks/g5-nothing-left.ts'
+import { renewedForNobody } from './checks/g5-renewed-for-nobody.ts'
+import { lossIsTold } from './checks/g6-loss-is-told.ts'
 import { codes } from './checks/codes.ts'
 import { backToWork } from './checks/g7-back-to-work.ts'
 import { calm } from './checks/g7-calm.ts'
+import { wholeWait } from './checks/g7-whole-wait.ts'
 import { inOrder } from './checks/g8-in-order.ts'
+import { slice } from './checks/g9-slice.ts'
 import { reEntry } from './checks/g10-re-entry.ts'
 import { closing } from './checks/g12-closing.ts'
 import { guard } from './checks/guard.ts'
@@ -34,15 +39,20 @@ const CHECKS: readonly Check[] = [
   exclusionAtTheStore,
   earlyWord,
   wordComes,
+  refusedRenewal,
   risingTokens,
   guard,
   ownerOnly,
   ownerRefused,
   nothingLeft,
+  renewedForNobody,
+  lossIsTold,
   codes,
   calm,
   backToWork,
+  wholeWait,
   inOrder,
+  slice,
   reEntry,
   closing,
   lockModels,

@@ -56,6 +56,8 @@ export type WorkerHappening =
   | { readonly is: 'closing' }
   /** `close()` has resolved. The process must end by itself now. */
   | { readonly is: 'closed' }
+  /** Five seconds after that, it has not ended. `isOurs`: nobody but holdfast opened a client of its store. */
+  | { readonly is: 'remains'; readonly resources: readonly string[]; readonly isOurs: boolean }
   /** An event `error` of the client, a warning of the process: for people who read the history. */
   | { readonly is: 'note'; readonly text: string }
 

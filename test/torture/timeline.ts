@@ -17,9 +17,11 @@ const PROMISES: Readonly<Record<string, string>> = {
   G6: 'A loss is a value, and an error says what has happened.',
   G7: 'No process dies of a fault, and nobody waits for ever.',
   G8: 'Those who wait in one process get a key in the order in which they asked.',
+  G9: 'A process that passes a key on inside itself lets others have their turn.',
   G10: 'Whoever enters a key again gets the same token, without a call to the store.',
   G12: 'After close nothing is left that keeps a process alive.',
   guard: 'A guarded resource never takes a lower token after a higher one.',
+  round: 'A round comes to its end, and all of its faults are healed.',
   model: 'Some order of all steps is possible for a lock.',
 }
 

@@ -56,7 +56,7 @@ describe('G7 calm', () => {
   it('is broken by one who waits and does nothing to get the key when all is calm', () => {
     const waiting = (): Story => {
       const story = new Story().born('w1', 0).note(5, 'nemesis', { is: 'calm' })
-      return story.note(15_000, 'w1', {
+      return story.note(15_010, 'w1', {
         is: 'refused',
         id: story.ask('w1', 10, 15_000),
         code: 'LOCK_ACQUIRE_TIMEOUT',
@@ -73,7 +73,7 @@ describe('G7 back to work', () => {
   const refused = (times: number, from: number): Story => {
     const story = new Story().born('w1', 0).note(0, 'nemesis', { is: 'calm' })
     for (let at = from; at < from + times * 100; at += 100) {
-      const id = story.ask('w1', at)
+      const id = story.ask('w1', at, 50)
       story.note(at + 50, 'w1', { is: 'refused', id, code: 'STORE_UNAVAILABLE' })
     }
     return story
@@ -87,10 +87,37 @@ describe('G7 back to work', () => {
     expect(refused(3, 11_000).step('w2', { ...poll, sentAt: 12_000 }).broken).toEqual(['G7'])
   })
 
+  it('is not asked of one whose servers had a fault of their own meanwhile', () => {
+    expect(refused(3, 11_000).fault(2000, 3000, { loses: true }).broken).toEqual([])
+    expect(refused(3, 13_000).fault(2000, 3000, { loses: true }).broken).toEqual(['G7'])
+  })
+
   it('is broken by one who tries to open the store, and cannot', () => {
     const opening = (): Story => refused(0, 0).note(11_000, 'w1', { is: 'opening' })
     const story = opening().note(12_000, 'w1', { is: 'opening' })
     expect(story.broken).toEqual([])
     expect(story.note(13_000, 'w1', { is: 'opening' }).broken).toEqual(['G7'])
+  })
+})
+
+describe('G7 whole wait', () => {
+  const refused = (how: 'acquire' | 'using' | 'several', code: string, at: number): string[] => {
+    const ask = { is: 'ask', id: 1, how, keys: ['k'], waitMs: 1000, leaseMs: 1000 } as const
+    const story = new Story().born('w1', 0).note(10, 'w1', ask)
+    return story.note(at, 'w1', { is: 'refused', id: 1, code }).broken
+  }
+
+  it('is broken by one who is refused before its time for what may pass', () => {
+    for (const how of ['acquire', 'using', 'several'] as const) {
+      for (const code of ['LOCK_ACQUIRE_TIMEOUT', 'STORE_UNAVAILABLE']) {
+        expect(refused(how, code, 1000)).toEqual(['G7'])
+        expect(refused(how, code, 1010)).toEqual([])
+      }
+    }
+  })
+
+  it('is not kept by one who gives up, nor by one who has the key and loses it', () => {
+    expect(refused('acquire', 'LOCK_ABORTED', 20)).toEqual([])
+    expect(refused('using', 'LOCK_LOST', 20)).toEqual([])
   })
 })

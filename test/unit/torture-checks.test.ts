@@ -90,6 +90,19 @@ describe('G3 rising tokens', () => {
     expect(story.fault(220, 230, { loses: true }).broken).toEqual(['G3'])
   })
 
+  it('counts a number from the first ask that was not refused, though its owner is older', () => {
+    const granted = { step: 'acquire', owner: 'owner 4', sentAt: 295, repliedAt: 299, answer: 4 } as const
+    const after = (answer: 'no' | 'fault'): string[] =>
+      new Story()
+        .hold('w1', LEASE)
+        .fault(220, 230, { loses: true })
+        .step('w2', { ...granted, sentAt: 50, repliedAt: 51, answer })
+        .step('w2', granted).broken
+    expect(after('no')).toEqual(['G3'])
+    // That may have made it.
+    expect(after('fault')).toEqual([])
+  })
+
   it('does not compare those who asked at the same time', () => {
     const story = new Story().hold('w1', { ...LEASE, grant: 6, askedAt: 10 })
     expect(story.hold('w2', { from: 50, to: 60, grant: 5, askedAt: 10 }).broken).toEqual([])
@@ -221,6 +234,9 @@ describe('G5 nothing left', () => {
     const unanswered = { step: 'release', owner: 'owner 5', sentAt: 305 } as const
     expect(listed(320, 'w1').step('w1', unanswered).broken).toEqual([])
     expect(listed(320, 'w1').step('w1', { ...unanswered, key: 'other' }).broken).toEqual(['G5'])
+    // Servers that failed over by themselves may have forgotten its release.
+    expect(listed(320, 'w1').fault(290, 300, { loses: true }).broken).toEqual([])
+    expect(listed(320, 'w1').fault(290, 300).broken).toEqual(['G5'])
   })
 })
 
@@ -289,6 +305,16 @@ describe('G12 nothing left after close', () => {
     expect(closed().broken).toEqual(['G12'])
     expect(closed().died('w1', 30, 'SIGKILL').broken).toEqual(['G12', 'G7'])
     expect(closed().died('w1', 30, '1', false).broken).toEqual(['G12', 'G7'])
+  })
+
+  it('is broken by a timer that keeps the process alive, unless a driver of its own may have left it', () => {
+    const remains = (resources: string[], isOurs: boolean): Story =>
+      closed().note(5020, 'w1', { is: 'remains', resources, isOurs }).died('w1', 9000)
+    expect(remains(['Timeout'], true).broken).toEqual(['G12'])
+    expect(remains(['TCPSocketWrap'], true).broken).toEqual([])
+    expect(remains(['Timeout'], false).broken).toEqual([])
+    const blocked = remains(['Timeout'], true).note(100, 'w1', { is: 'block', ms: 4900, starved: true })
+    expect(blocked.note(5000, 'w1', { is: 'unblock' }).broken).toEqual([])
   })
 
   it('is broken by a process that ends and has not closed', () => {

@@ -3,7 +3,7 @@ import { Story } from './torture-story.ts'
 
 function refused(how: 'acquire' | 'try' | 'using' | 're-enter' | 'several', code: string): string[] {
   const ask = { is: 'ask', id: 1, how, keys: ['k'], waitMs: 1000, leaseMs: 1000 } as const
-  return new Story().born('w1', 0).note(10, 'w1', ask).note(20, 'w1', { is: 'refused', id: 1, code }).broken
+  return new Story().born('w1', 0).note(10, 'w1', ask).note(1020, 'w1', { is: 'refused', id: 1, code }).broken
 }
 
 function ended(how: 'acquire' | 'using', code: string): string[] {
@@ -18,12 +18,16 @@ describe('G7 codes of refusals', () => {
     expect(refused('several', 'STORE_UNAVAILABLE')).toEqual([])
     expect(refused('try', 'busy')).toEqual([])
     expect(refused('using', 'LOCK_LOST')).toEqual([])
+    expect(refused('re-enter', 'LOCK_LOST')).toEqual([])
   })
 
   it('are broken by any other', () => {
     expect(refused('acquire', 'busy')).toEqual(['G7'])
     expect(refused('acquire', 'LOCK_LOST')).toEqual(['G7'])
     expect(refused('try', 'LOCK_ACQUIRE_TIMEOUT')).toEqual(['G7'])
+    // It waited for itself.
+    expect(refused('re-enter', 'LOCK_ACQUIRE_TIMEOUT')).toEqual(['G7'])
+    expect(refused('re-enter', 'STORE_UNAVAILABLE')).toEqual(['G7'])
     for (const code of ['INVALID_OPTION', 'DEADLOCK', 'CLOSED', 'LOCK_NOT_HELD'])
       expect(refused('using', code)).toEqual(['G7'])
   })

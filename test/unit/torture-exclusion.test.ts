@@ -36,8 +36,8 @@ describe('G1 among holders', () => {
     const handed = { grant: 5, asks: false, releases: false }
     const story = new Story()
       .hold('w1', { from: 20, to: 50, grant: 5, releases: false })
-      .hold('w1', { ...handed, from: 100, to: 200, handOff: 1 })
-      .hold('w1', { ...handed, from: 150, to: 250, handOff: 2 })
+      .hold('w1', { ...handed, from: 60, to: 110, handOff: 1 })
+      .hold('w1', { ...handed, from: 90, to: 250, handOff: 2 })
     expect(story.broken).toEqual(['G1', 'model'])
     expect(story.figures).toMatchObject({ piecesChecked: 2 })
   })
@@ -81,9 +81,9 @@ describe('G1 among holders', () => {
     const story = new Story()
       .hold('w1', freed)
       .evict(110, 120, 5)
-      .hold('w2', { from: 200, to: 400, grant: 6, releases: false })
+      .hold('w2', { from: 200, to: 290, grant: 6, releases: false })
     expect(story.broken).toEqual([])
-    expect(story.hold('w2', { ...handed, from: 300, to: 500 }).broken).toEqual(['G1'])
+    expect(story.hold('w2', { ...handed, from: 250, to: 500 }).broken).toEqual(['G1'])
   })
 
   it('has no excuse inside a process: a hand-off does not ask the store', () => {

@@ -4,13 +4,16 @@ import type { Attempt, Round } from './round.ts'
 const ALWAYS = ['LOCK_ABORTED', 'STORE_UNAVAILABLE'] as const
 const WAITED = [...ALWAYS, 'LOCK_ACQUIRE_TIMEOUT'] as const
 
-/** What an ask may be refused with. A section tells of a loss by its own rejection, also before its body has begun. */
+/**
+ * What an ask may be refused with. A section tells of a loss by its own rejection, also before its body has begun. To enter
+ * again nobody waits, as the workers do it: only a loss of the lease around it is in the way.
+ */
 const REFUSALS: Readonly<Record<Attempt['how'], readonly string[]>> = {
   acquire: WAITED,
   several: WAITED,
   try: [...ALWAYS, 'busy'],
   using: [...WAITED, 'LOCK_LOST'],
-  're-enter': [...WAITED, 'LOCK_LOST'],
+  're-enter': ['LOCK_LOST'],
 }
 
 /** What the end of a lease may be rejected with: a loss is a value of `release()`, and an error only of a section. */

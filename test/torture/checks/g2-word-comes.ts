@@ -1,7 +1,7 @@
 import { heardBy, wordDue } from './certainty.ts'
 import type { Findings } from './findings.ts'
 import type { Attempt, Round } from './round.ts'
-import { outside, union } from './span.ts'
+import { outside } from './span.ts'
 
 /** A timer is late by as long as the event loop stands still, which is written down if it is for more than 600 ms. */
 const SLACK_MS = 1000
@@ -15,11 +15,7 @@ export function wordComes(round: Round, findings: Findings): void {
     const to = Math.min(lostAt ?? Infinity, releaseAt ?? Infinity, worker?.died?.at ?? round.endAt)
     // Of several keys the first may be lost while the last is waited for.
     const from = Math.max(attempt.grantedAt, dueBy(round, attempt, to))
-    const still = [
-      ...(worker?.blocks ?? []),
-      ...round.faults.filter(({ fault, target }) => target === by && fault === 'worker paused'),
-    ]
-    const lateMs = outside({ from, to }, union(still))
+    const lateMs = outside({ from, to }, round.stillness(by))
     if (lateMs <= SLACK_MS) continue
     const message = `${by} had no word of the loss of "${keys.join('", "')}" (${id}) for ${Math.round(lateMs)} ms in which it ran`
     findings.fail('G2', message, { key: keys[0] ?? null, from, to, workers: [by] })

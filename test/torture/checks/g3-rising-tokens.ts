@@ -17,7 +17,8 @@ export function risingTokens(round: Round, findings: Findings): void {
   for (const [key, grants] of round.store.grants) {
     const minted = grants.flatMap(({ number, owner, confirmed }): Minted[] => {
       const first = confirmed[0]
-      const ask = owner.steps[0]
+      // It keeps its name while it is refused, and that makes no number.
+      const ask = owner.steps.find(({ step, answer }) => step === 'acquire' && answer !== 'no')
       if (!first || !ask) return []
       return [{ askedAt: ask.sentAt, grantedAt: first.repliedAt, number: BigInt(number), by: first.by }]
     })

@@ -1,10 +1,14 @@
 import type { Findings } from './findings.ts'
 import type { Round } from './round.ts'
+import { touches } from './span.ts'
 
 /** The limit of a call and the longest lease, and more: so long after it was sent nothing comes of a call any more. */
 const LATE_MS = 10_000
 
-/** A client gives all back before it has closed; and when the leases of the dead have run out too, nothing is held. */
+/**
+ * A client gives all back before it has closed, which a store that fails over by itself may forget; and when the leases of the
+ * dead have run out too, nothing is held.
+ */
 export function nothingLeft(round: Round, findings: Findings): void {
   const { listed, left, workers, endAt } = round
   if (listed.length === 0 || left.length === 0)
@@ -13,6 +17,7 @@ export function nothingLeft(round: Round, findings: Findings): void {
     for (const { key, by } of locks) {
       const closedAt = workers.get(by)?.closedAt ?? null
       if (closedAt === null || closedAt > at || mayBeLate(round, key, by, at)) continue
+      if (round.losses.some((loss) => touches(loss, { from: at - LATE_MS, to: at }))) continue
       const message = `"${key}" is still held by ${by}, which has closed`
       findings.fail('G5', message, { key, from: closedAt, to: at, workers: [by] })
     }

@@ -8,7 +8,7 @@ const FEWEST = 3
 
 /** A client whose store is back works again. One that does not has others around it that do, and refuses in good order. */
 export function backToWork(round: Round, findings: Findings): void {
-  const from = round.calmAt + RECOVERY_MS
+  const from = Math.max(round.calmAt, ...round.faults.map(({ to }) => to)) + RECOVERY_MS
   const tried = new Map<string, number>()
   const answered = new Set<string>()
   const tries = (by: string, at: number): void => {

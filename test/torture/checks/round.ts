@@ -5,6 +5,7 @@ import { StoreView } from './store-view.ts'
 
 type Ask = Extract<Entry, { is: 'ask' }>
 type Listed = Extract<Entry, { is: 'listed' }>
+type Remains = Extract<Entry, { is: 'remains' }>
 export type Written = Extract<Entry, { is: 'written' }>
 
 /** One call of `acquire`, `tryAcquire` or `using`, and the lease that came of it. */
@@ -36,6 +37,10 @@ export interface Worker {
   readonly openings: number[]
   closingAt: number | null
   closedAt: number | null
+  /** What kept it alive after that. */
+  remains: Remains | null
+  /** The last time that it wrote something down. */
+  seenAt: number
   died: { readonly at: number; readonly code: string; readonly wanted: boolean } | null
 }
 
@@ -81,8 +86,16 @@ export class Round {
     return this.faults.filter(({ target }) => target === name || !this.workers.has(target))
   }
 
+  /** When a worker did not run. What is shorter than 600 ms and was not ordered is not known. */
+  stillness(name: string): Span[] {
+    const stops = this.faults.filter(({ fault, target }) => target === name && fault === 'worker paused')
+    return union([...(this.workers.get(name)?.blocks ?? []), ...stops])
+  }
+
   #take(entry: Entry): void {
     const { at, by } = entry
+    const worker = this.workers.get(by)
+    if (worker) worker.seenAt = at
     switch (entry.is) {
       case 'born':
         return void this.#worker(by)
@@ -112,6 +125,9 @@ export class Round {
         return
       case 'closed':
         this.#worker(by).closedAt = at
+        return
+      case 'remains':
+        this.#worker(by).remains = entry
         return
       case 'died':
         this.#worker(entry.worker).died = entry
@@ -158,7 +174,10 @@ export class Round {
   #worker(name: string): Worker {
     let worker = this.workers.get(name)
     if (!worker) {
-      worker = { name, blocks: [], openings: [], closingAt: null, closedAt: null, died: null }
+      worker = {
+        ...{ name, blocks: [], openings: [], closingAt: null, closedAt: null, remains: null, died: null },
+        seenAt: 0,
+      }
       this.workers.set(name, worker)
     }
     return worker

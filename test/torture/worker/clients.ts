@@ -25,20 +25,18 @@ export type Complain = (text: string) => void
 
 export interface Client {
   readonly store: Store
-  /** Ends what the worker opened, not the store. */
-  end(): Promise<unknown>
+  /** Ends what the worker opened, not the store. None where holdfast has opened all. */
+  end?(): Promise<unknown>
   /** Its driver may leave a connection of its own that nobody can close. */
   readonly leaks?: boolean
 }
-
-const NOTHING = (): Promise<void> => Promise.resolve()
 
 export async function openClient(address: StoreAddress, complain: Complain): Promise<Client> {
   const { kind, driver, url } = address
   const heard = (error: unknown): void => complain(`${driver}: ${String(error)}`)
   switch (kind) {
     case 'sqlite':
-      return { store: sqliteStore(url), end: NOTHING }
+      return { store: sqliteStore(url) }
     case 'postgres':
       return postgres(url, driver, heard)
     case 'mariadb':
@@ -50,12 +48,12 @@ export async function openClient(address: StoreAddress, complain: Complain): Pro
         ? ioredis(address, heard)
         : driver === 'node-redis'
           ? nodeRedis(address, heard)
-          : { store: redisStore(url), end: NOTHING }
+          : { store: redisStore(url) }
   }
 }
 
 async function postgres(url: string, driver: string, heard: (error: unknown) => void): Promise<Client> {
-  if (driver === 'url') return { store: postgresStore(url), end: NOTHING }
+  if (driver === 'url') return { store: postgresStore(url) }
   if (driver === 'pg') {
     const { default: pg } = await import('pg')
     const pool = new pg.Pool({ connectionString: url, max: 4 })
@@ -70,7 +68,7 @@ async function postgres(url: string, driver: string, heard: (error: unknown) => 
 }
 
 async function mariadb(url: string, driver: string): Promise<Client> {
-  if (driver === 'url') return { store: mysqlStore(url), end: NOTHING }
+  if (driver === 'url') return { store: mysqlStore(url) }
   if (driver === 'mysql2') {
     const { default: mysql } = await import('mysql2/promise')
     const pool = mysql.createPool({ uri: url, connectionLimit: 4 })
@@ -82,7 +80,7 @@ async function mariadb(url: string, driver: string): Promise<Client> {
 }
 
 async function mongo(url: string, driver: string): Promise<Client> {
-  if (driver === 'url') return { store: mongoStore(url), end: NOTHING }
+  if (driver === 'url') return { store: mongoStore(url) }
   const { MongoClient } = await import('mongodb')
   const client = new MongoClient(url)
   return { store: mongoStore(client), end: () => client.close() }

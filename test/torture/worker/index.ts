@@ -64,13 +64,13 @@ async function stop(): Promise<void> {
   history.note({ is: 'closing' })
   await locks.close()
   history.note({ is: 'closed' })
-  await client.end()
+  await client.end?.()
   resource.close()
   // Nothing of ours keeps this process alive now. If something does, the history says what.
   process.disconnect()
   setTimeout(() => {
     const resources = process.getActiveResourcesInfo()
-    history.note({ is: 'note', text: `still alive, by ${resources.join(', ')}` })
+    history.note({ is: 'remains', resources, isOurs: client.end === undefined })
     if (client.leaks && resources.every((each) => each === 'TCPSocketWrap')) process.exit()
   }, 5_000).unref()
 }
