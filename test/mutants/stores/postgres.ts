@@ -112,4 +112,14 @@ export const POSTGRES_BUGS: readonly Bug[] = [
     'select bool_and(owner = any($2::text::text[])) and bool_and(previous is null) as plain,',
     'store (acquire|large batches)',
   ),
+  {
+    ...mutant(
+      'a query of postgres.js that was given up is sent with its values when a connection is there',
+      'src/stores/postgres/postgres-js.ts',
+      'sent.fill(null)',
+      'void sent',
+      'G5 a step that gave up before it had a connection',
+    ),
+    tests: 'test/faults/postgres-js-given-up.test.ts',
+  },
 ]
