@@ -74,6 +74,22 @@ describe('G5', () => {
     return { arrived, letGo }
   }
 
+  /** The next ask does not reach `store` until it is let go. */
+  function stuck(store: Store): { begun: Promise<void>; letGo(): void } {
+    const right = store.acquire.bind(store)
+    let begin = (): void => {}
+    let letGo = (): void => {}
+    const begun = new Promise<void>((resolve) => (begin = resolve))
+    const gone = new Promise<void>((resolve) => (letGo = resolve))
+    store.acquire = async (asks: readonly Ask[]) => {
+      store.acquire = right
+      begin()
+      await gone
+      return store.acquire(asks)
+    }
+    return { begun, letGo }
+  }
+
   it('a late denial does not take from the same owner what it got since', async () => {
     for (const [fromMs, toMs] of [
       [0, 0],
@@ -94,6 +110,49 @@ describe('G5', () => {
       expect([await held(from, 'a'), await held(to, 'a')]).toEqual([grant, grant])
       expect(await moving.renew([ask])).toEqual([{ renewed: true, grant }])
     }
+  })
+
+  it.each([
+    ['as it was granted', false],
+    ['as it was raised to since', true],
+  ])(
+    'G1 an ask that reaches `from` late and not `to` leaves the same owner what it got since, %s',
+    async (_, rotate) => {
+      for (const [fromMs, toMs] of [
+        [0, 0],
+        [MINUTE, 0],
+        [0, MINUTE],
+      ]) {
+        const { from, to, moving } = house(fromMs, toMs)
+        const { begun, letGo } = stuck(from)
+        const ask = askFor('a')
+        const late = moving.acquire([ask])
+        await begun
+        const grant = await grantOf(moving, ask)
+        const [renewed] = (await moving.renew([{ ...ask, rotate }])) as RenewalAnswer[]
+        const now = renewed?.renewed ? renewed.grant : 0
+        expect(now > grant).toBe(rotate)
+        const fault = broken(to, 'acquire')
+        letGo()
+        expect(isFault((await late)[0])).toBe(true)
+        fault.mend()
+        expect([await held(from, 'a'), await held(to, 'a')]).toEqual([now, now])
+      }
+    },
+  )
+
+  it('G5 what a late ask takes after all of its owner was released is taken back', async () => {
+    const { from, to, moving } = house()
+    const { begun, letGo } = stuck(from)
+    const ask = askFor('a')
+    const late = moving.acquire([ask])
+    await begun
+    await grantOf(moving, ask)
+    await moving.release([ask])
+    await grantOf(to, askFor('a'))
+    letGo()
+    expect(await late).toMatchObject([{ granted: false }])
+    expect(await held(from, 'a')).toBeNull()
   })
 
   it('an owner that asks twice at once gets one number, whichever clock is ahead', async () => {

@@ -1,5 +1,6 @@
 import type { Answer, Ask, Fault, Renewal, RenewalAnswer } from '../../store.ts'
 import { answersTo, type Houses, isDenied, isFault, isGranted, lostMeanwhile, notRaised } from './batches.ts'
+import type { Copies } from './copies.ts'
 import { type Half, takeBack } from './take-back.ts'
 import type { Side } from './watch.ts'
 
@@ -13,6 +14,7 @@ type Raise = Renewal & { readonly raiseTo: number }
 export async function acquireBoth(
   { from, to }: Houses,
   asks: readonly Ask[],
+  copies: Copies,
   denied: (key: string, by: Side) => void,
 ): Promise<(Answer | Fault)[]> {
   const inFrom = await answersTo<Ask, Answer>(asks, (all) => from.acquire(all))
@@ -26,8 +28,13 @@ export async function acquireBoth(
     const [one, two] = [inFrom[index], inTo[index]]
     if (isDenied(one)) denied(key, 'from')
     if (isDenied(two)) denied(key, 'to')
-    if (isGranted(one) && !isGranted(two)) partial.push({ key, grant: one.grant })
-    const raiseTo = isGranted(one) && isGranted(two) ? numberFor(one.grant, two.grant) : 0
+    let raiseTo = 0
+    if (isGranted(one) && isGranted(two)) {
+      raiseTo = numberFor(one.grant, two.grant)
+      copies.full(owner, raiseTo || one.grant)
+    } else if (isGranted(one) && !copies.isFull(owner, one.grant)) {
+      partial.push({ key, grant: one.grant })
+    }
     return { key, owner, leaseMs, raiseTo }
   })
   const isLower = (index: number): boolean => {

@@ -15,6 +15,7 @@ import type {
 } from '../../store.ts'
 import { acquireBoth } from './acquire.ts'
 import type { Houses } from './batches.ts'
+import { Copies } from './copies.ts'
 import { joined, listBoth, recordIn } from './listing.ts'
 import { releaseBoth } from './release.ts'
 import { renewBoth } from './renew.ts'
@@ -26,7 +27,8 @@ import { MovingWatch, type Side } from './watch.ts'
  * - `from` first, then `to`, by everyone: who has `from` waits for nobody that waits for `from`.
  * - A number is given out when both remember it, or a higher one. So whatever either of them mints later is higher.
  * - What one store granted and the other did not is taken back by its number, not by its owner: the same owner may have
- *   asked again, and the number of what that ask got in both stores has risen above all that came before.
+ *   asked again, and the number of what that ask got in both stores has risen above all that came before. Nor by the
+ *   number of that: a late ask finds it in `from`, and is a copy that has got nothing itself.
  *
  * `docs/adr/0022-a-move-locks-in-both-stores.md` has the reasons.
  */
@@ -36,6 +38,7 @@ export class MovingStore implements Store {
   readonly watch?: (onFreed: (key: string) => void) => Watch
   readonly #houses: Houses
   readonly #watches = new Set<MovingWatch>()
+  readonly #copies = new Copies()
   /** The owners of each release under way. */
   readonly #leaving = new Set<ReadonlySet<string>>()
 
@@ -50,16 +53,24 @@ export class MovingStore implements Store {
   }
 
   acquire(asks: readonly Ask[]): Promise<(Answer | Fault)[]> {
-    return acquireBoth(this.#houses, asks, (key, by) => this.#denied(key, by))
+    return this.#copies.during(asks, () =>
+      acquireBoth(this.#houses, asks, this.#copies, (key, by) => this.#denied(key, by)),
+    )
   }
 
-  renew(renewals: readonly Renewal[]): Promise<(RenewalAnswer | Fault)[]> {
-    return renewBoth(this.#houses, renewals, (owner) => this.#isLeaving(owner))
+  async renew(renewals: readonly Renewal[]): Promise<(RenewalAnswer | Fault)[]> {
+    const answers = await renewBoth(this.#houses, renewals, (owner) => this.#isLeaving(owner))
+    renewals.forEach(({ owner }, index) => {
+      const answer = answers[index]
+      if (answer && 'renewed' in answer && !answer.renewed) this.#copies.left(owner)
+    })
+    return answers
   }
 
   async release(claims: readonly Claim[]): Promise<(ReleaseAnswer | Fault)[]> {
     const owners = new Set(claims.map(({ owner }) => owner))
     this.#leaving.add(owners)
+    for (const owner of owners) this.#copies.left(owner)
     try {
       return await releaseBoth(this.#houses, claims)
     } finally {

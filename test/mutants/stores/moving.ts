@@ -33,6 +33,18 @@ export const MOVING_BUGS: readonly Bug[] = [
     'takeBack(from, [])]',
   ),
   mutant(
+    'a late ask takes back what its owner got since',
+    'src/stores/moving/acquire.ts',
+    '} else if (isGranted(one) && !copies.isFull(owner, one.grant)) {',
+    '} else if (isGranted(one)) {',
+  ),
+  mutant(
+    'what a late ask of one who has left gets is taken for what that one had',
+    'src/stores/moving/copies.ts',
+    'if (asked) asked.full = Infinity',
+    'void asked',
+  ),
+  mutant(
     '`from` is raised before `to`',
     'src/stores/moving/acquire.ts',
     `    const faults = await faultsIn((some) => to.renew(some), isLower)
