@@ -286,6 +286,22 @@ describe('G9 no starvation', () => {
     }
   })
 
+  it('G9 courtesy never costs a waiter all that is left of its wait', async () => {
+    for (const push of [true, false]) {
+      const { time, locks, other } = world({ push, poll: { max: '500ms' } })
+      const two = other()
+      const lease = await locks.acquire('k')
+      void track(two.acquire('k', { wait: 10 }))
+      const waiting = track(locks.acquire('k', { wait: 1_000, lease: '10s' }))
+      await time.advance(990)
+      await lease.release()
+      await time.advance(10)
+      expect(waiting.value?.held).toBe(true)
+      await locks.close()
+      await two.close()
+    }
+  })
+
   it.each([{ renew: false }, { atLeast: '300ms' }] as const)(
     'keeps the process alive, for ever if need be, also behind a lease with %o',
     async (options) => {
