@@ -1,7 +1,7 @@
 import type { Environment, Timer } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { Journal } from './monitor/journal.ts'
-import { runOutside } from './section.ts'
+import { runApart, runOutside } from './section.ts'
 import { poolOf } from './monitor/pool.ts'
 import type { StepName, StoreCall } from './monitor/steps.ts'
 import type { Pool, Store, Watch } from './store.ts'
@@ -135,7 +135,7 @@ export class Connection {
     const store = this.#ready
     if (!store?.watch) return null
     try {
-      const watch = runOutside(() => store.watch?.(onFreed))
+      const watch = runApart(() => store.watch?.(onFreed))
       if (!watch) return null
       return {
         // Push is a help, never a condition: if it breaks, the poll behind it goes on.
@@ -170,7 +170,7 @@ export class Connection {
 
   #open(): Promise<Store> {
     if (this.#opening) return this.#opening
-    const opening = runOutside(() => this.#openNow())
+    const opening = runApart(() => this.#openNow())
     const ended = (): void => {
       if (this.#opening === opening) this.#opening = null
     }

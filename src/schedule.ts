@@ -1,4 +1,5 @@
 import type { Environment, Timer } from './environment.ts'
+import { runApart } from './section.ts'
 
 // Clock sums are not exact: a timer on time may find `now` a hair before the due time.
 const ROUNDING_MS = 0.001
@@ -90,7 +91,7 @@ export class Schedule<T> {
     this.#disarm()
     this.#armedFor = dueAt
     const delay = Math.max(0, dueAt - this.#env.now())
-    this.#timer = this.#env.setTimer(delay, () => this.#fire(), true)
+    this.#timer = runApart(() => this.#env.setTimer(delay, () => this.#fire(), true))
   }
 
   #disarm(): void {

@@ -11,6 +11,8 @@ interface Section extends Enclosing<Section> {
 }
 
 const sections = new AsyncLocalStorage<Section | undefined>()
+/** Where this module was loaded: as a rule in no request. */
+const nowhere = AsyncLocalStorage.snapshot()
 
 /** Runs `body` so that code inside it, and what it starts, may enter the lease's key again. */
 export function runInside<T>(client: object, lease: AnyLease, body: (lease: Lease) => T): T {
@@ -23,6 +25,14 @@ export function runInside<T>(client: object, lease: AnyLease, body: (lease: Leas
  */
 export function runOutside<T>(run: () => T): T {
   return sections.getStore() ? sections.run(undefined, run) : run()
+}
+
+/**
+ * Runs what outlives the call that happened to begin it, such as a timer that all calls share: outside of every context,
+ * also those of others. It would keep them, and tell listeners and traces of a request that has long ended.
+ */
+export function runApart<T>(run: () => T): T {
+  return nowhere(run)
 }
 
 /** The innermost lease on `key` that this code runs inside of, unless its section has ended. */

@@ -1,5 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Environment } from '../../src/environment.ts'
 import { Entry, Schedule } from '../../src/schedule.ts'
 import { VirtualTime } from './support/virtual-time.ts'
 
@@ -74,5 +76,22 @@ describe('Schedule', () => {
     expect(time.timers).toBe(0)
     schedule.set(new Entry(1), 0)
     expect(time.timers).toBe(0)
+  })
+
+  // A timer keeps the context that it was set in, and runs in it; the next one is set there.
+  it('sets its timer in the context of nobody who adds to it', () => {
+    const request = new AsyncLocalStorage<string>()
+    const time = new VirtualTime()
+    const seen: unknown[] = []
+    const env = {
+      ...time,
+      now: () => time.now(),
+      setTimer: () => seen.push(request.getStore()),
+      clearTimer: () => {},
+    } as unknown as Environment
+    const schedule = new Schedule<number>(env, () => {})
+    request.run('the first', () => schedule.set(new Entry(1), time.now() + 100))
+    request.run('the second', () => schedule.set(new Entry(2), time.now() + 50))
+    expect(seen).toEqual([undefined, undefined])
   })
 })
