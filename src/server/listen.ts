@@ -112,9 +112,13 @@ function listening(server: Server, port: number, host: string): Promise<void> {
       const why = cause.code === 'EADDRINUSE' ? 'it is in use; give another, or 0 for any' : cause.message
       reject(new LockError('INVALID_OPTION', `listenLocks: port ${port} of ${host}: ${why}`, { cause }))
     }
+    // With its client, which was closed meanwhile. It then neither listens nor fails.
+    const closed = (): void => reject(new LockError('CLOSED', 'listenLocks: the client was closed'))
     server.once('error', failed)
+    server.once('close', closed)
     server.listen(port, host, () => {
       server.off('error', failed)
+      server.off('close', closed)
       // A connection that could not be taken, as without file descriptors, is one connection less.
       server.on('error', () => {})
       resolve()

@@ -63,6 +63,12 @@ describe('without a token', () => {
       await expect(listenLocks(locks, { host, port: 0 })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
     await locks.close()
   })
+
+  it('a client that is closed before it listens is told so', async () => {
+    const locks = createLocks(memoryStore(), { logger: null })
+    const listening = listenLocks(locks, { port: 0 })
+    await Promise.all([locks.close(), expect(listening).rejects.toMatchObject({ code: 'CLOSED' })])
+  })
 })
 
 describe('with a token', () => {
