@@ -58,7 +58,10 @@ export function transactionStatus(client: object): unknown {
   return (client as { getTransactionStatus?: () => unknown }).getTransactionStatus?.()
 }
 
+/** Of a client that has lost its connection `pg` goes on to tell what it was in; what it is sent next fails by itself. */
 export function isInTransaction(client: PgClient): boolean {
+  const { _queryable, _ended } = client as unknown as Record<string, unknown>
+  if (_queryable === false || _ended === true) return false
   const status = transactionStatus(client)
   return status === 'T' || status === 'E'
 }

@@ -63,6 +63,32 @@ describe('a server that cannot be reached', () => {
       message: expect.stringMatching(/the client is not connected/),
     })
   })
+
+  it.each([{}, { fence: false }] as const)(
+    'a client whose connection was lost inside a transaction is not said to be in one, with %o',
+    async (options) => {
+      const locks = memoryLocks()
+      const client = new pg.Client({ connectionString: url })
+      client.on('error', () => undefined)
+      await client.connect()
+      atEnd(() => client.end())
+      const lost = locks.transaction('key', client, async (tx) => {
+        const ended = new Promise((resolve) => client.once('end', resolve))
+        const { rows: own } = (await tx.query('select pg_backend_pid() as pid')) as pg.QueryResult<{
+          pid: number
+        }>
+        await observer.run('select pg_terminate_backend($1)', own[0]?.pid)
+        await ended
+      })
+      await expect(lost).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+      await expect(locks.transaction('key', client, () => 1, options)).rejects.toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+        message: expect.stringMatching(/could not begin, nothing was done/),
+        cause: expect.any(Error),
+      })
+      expect(await heldKeys(locks)).toEqual([])
+    },
+  )
 })
 
 describe("a client of pg that is inside the user's own transaction", () => {
