@@ -4,6 +4,7 @@ import { LockError, show } from './errors.ts'
 import { LEFT, type Leaving } from './hold.ts'
 import type { KeyLease } from './key-lease.ts'
 import type { Lease, LeaseJson } from './lease.ts'
+import { printAsLease } from './lease-print.ts'
 import { LeaseSignal } from './lease-signal.ts'
 import { checkLease } from './options.ts'
 
@@ -12,6 +13,10 @@ export type AnyLease = KeyLease | Bundle
 
 /** A lease on several keys: in force as long as all of its parts are. */
 export class Bundle implements Lease {
+  static {
+    printAsLease(this)
+  }
+
   readonly keys: readonly string[]
   readonly #parts: ReadonlyMap<string, KeyLease>
   #signal: LeaseSignal | null = null

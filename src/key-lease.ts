@@ -5,6 +5,7 @@ import { LockError, show } from './errors.ts'
 import { type Hold, LEFT, type Leaving } from './hold.ts'
 import type { Journal } from './monitor/journal.ts'
 import type { Lease, LeaseJson } from './lease.ts'
+import { printAsLease } from './lease-print.ts'
 import { LeaseSignal } from './lease-signal.ts'
 import { checkLease, type Request } from './options.ts'
 import { Level } from './reentry.ts'
@@ -21,6 +22,10 @@ interface Whole {
 
 /** A lease on one key. */
 export class KeyLease implements Lease {
+  static {
+    printAsLease(this)
+  }
+
   readonly key: string
   readonly #hold: Hold
   readonly #outer: KeyLease | null

@@ -1,4 +1,5 @@
 import { checkDuration, type Duration } from './duration.ts'
+import { type Environment, systemEnvironment } from './environment.ts'
 import { LockError } from './errors.ts'
 
 /** Below this, timers and round trips eat the lease. */
@@ -27,6 +28,14 @@ export function checkFlag(name: string, value: unknown, otherwise: boolean): boo
   if (value === undefined) return otherwise
   if (typeof value !== 'boolean') throw invalid(`${name}: give true or false`)
   return value
+}
+
+const ENVIRONMENT = ['now', 'setTimer', 'clearTimer', 'defer', 'random', 'newId'] as const
+
+export function checkEnvironment(environment: Environment = systemEnvironment): Environment {
+  if (ENVIRONMENT.every((name) => typeof (environment as Environment | null)?.[name] === 'function'))
+    return environment
+  throw invalid(`environment: give an object with the functions ${ENVIRONMENT.join(', ')}`)
 }
 
 /** Most often it is a promise of one, or a store. */

@@ -1,8 +1,16 @@
 import { checkDuration, type Duration } from './duration.ts'
-import { type Environment, systemEnvironment } from './environment.ts'
+import type { Environment } from './environment.ts'
 import { LockError } from './errors.ts'
 import type { Logger } from './monitor/journal.ts'
-import { checkFlag, checkNames, invalid, MIN_LEASE_MS, orElse, WAIT_LIMITS } from './option-check.ts'
+import {
+  checkFlag,
+  checkNames,
+  invalid,
+  MIN_LEASE_MS,
+  orElse,
+  WAIT_LIMITS,
+  checkEnvironment,
+} from './option-check.ts'
 import { checkDefaults, DEFAULTS, type Defaults, type Settings } from './settings.ts'
 import type { ListQuery } from './store.ts'
 
@@ -112,7 +120,6 @@ const LOCKS_OPTIONS = [
   'poll',
   'keys',
 ]
-const ENVIRONMENT = ['now', 'setTimer', 'clearTimer', 'defer', 'random', 'newId'] as const
 const TRY_OPTIONS = ['lease', 'renew', 'signal', 'context', 'reentrant', 'rotateToken', 'atLeast']
 export const ACQUIRE_OPTIONS: readonly string[] = [...TRY_OPTIONS, 'wait']
 const USING_OPTIONS = [...ACQUIRE_OPTIONS, 'onLost']
@@ -133,15 +140,12 @@ export function checkLocksOptions(options: LocksOptions): {
   if (logger !== undefined && (typeof logger !== 'object' || (logger !== null && !hasMethod(logger)))) {
     throw invalid('logger: give an object with debug, info, warn or error, such as console, or null')
   }
-  const { environment = systemEnvironment } = options
-  if (!ENVIRONMENT.every((name) => typeof (environment as Environment | null)?.[name] === 'function'))
-    throw invalid(`environment: give an object with the functions ${ENVIRONMENT.join(', ')}`)
   return {
     settings: checkDefaults(options, DEFAULTS),
     service: options.service ?? 'unnamed',
     instance: options.instance,
     callTimeoutMs: checkDuration(options.callTimeout ?? 3000, { name: 'callTimeout', min: 10 }),
-    environment,
+    environment: checkEnvironment(options.environment),
   }
 }
 

@@ -1,7 +1,7 @@
 import { checkDuration, type Duration } from '../duration.ts'
-import { type Environment, systemEnvironment } from '../environment.ts'
+import type { Environment } from '../environment.ts'
 import type { Locks } from '../locks.ts'
-import { checkClient, checkNames, invalid } from '../option-check.ts'
+import { checkClient, checkNames, invalid, checkEnvironment } from '../option-check.ts'
 import { runOutside } from '../section.ts'
 import type { Alert } from './alert.ts'
 import { type AlertLimits, checkLimits } from './limits.ts'
@@ -31,7 +31,8 @@ const watchersOf = new WeakMap<Locks, Set<Watcher>>()
 export function watchLocks(locks: Locks, options: WatchOptions = {}): Watcher {
   checkClient('watchLocks', locks)
   checkNames('watchLocks', options, ['on', 'webhook', 'every', 'environment'])
-  const { on = {}, webhook, every = EVERY_MS, environment: env = systemEnvironment } = options
+  const { on = {}, webhook, every = EVERY_MS } = options
+  const env = checkEnvironment(options.environment)
   const limits = checkLimits(on)
   const everyMs = checkDuration(every, { name: 'watchLocks: every', min: 1000 })
   if (everyMs > MOST_MS) throw invalid('watchLocks: every: give at most 1m')

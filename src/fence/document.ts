@@ -88,9 +88,11 @@ class DocumentGuard {
     filter: unknown,
     update: unknown,
     token: Token,
-    { upsert: wished, ...options }: FencedUpdateOptions,
+    given: FencedUpdateOptions,
     strictly: boolean,
   ): Promise<UpdateCount> {
+    checkNames('documentFence: update', given, ['strict', 'upsert'])
+    const { upsert: wished, ...options } = given
     const claim = claimOf(this.#collection.collectionName, token, options, strictly)
     const upsert = checkFlag('fence: upsert', wished, false)
     const change = this.#withToken(update, claim.token)

@@ -79,8 +79,11 @@ export function redisFence(
   const evaluate = evaluatorOf(client)
   const nameOf = (resource: string): string => prefix + checkResource(resource)
   return {
-    async run(resource, token, script, { keys = [], args = [] } = {}, options) {
+    async run(resource, token, script, input = {}, options) {
       if (typeof script !== 'string') throw invalid('give the script as text')
+      checkNames('redisFence: run', input, ['keys', 'args'])
+      const keys = textsOf('keys', input.keys)
+      const args = textsOf('args', input.args)
       const claim = claimOf(resource, token, options, strict)
       const [outcome, value] = (await evaluate(
         GUARD + script + REST,
@@ -100,6 +103,12 @@ export function redisFence(
       return Number(await evaluate(`return redis.call('DEL', KEYS[1])`, [nameOf(resource)], [])) === 1
     },
   }
+}
+
+/** A single text is a list of letters to whoever spreads it, and what is no text becomes one that nobody meant. */
+function textsOf(name: string, values: readonly string[] = []): readonly string[] {
+  if (Array.isArray(values) && values.every((value) => typeof value === 'string')) return values
+  throw invalid(`run: ${name}: give a list of texts`)
 }
 
 /** Both kinds of client have `eval`; by the other name of EVALSHA they are told apart. */

@@ -225,7 +225,9 @@ export class Journal {
   // A logger is foreign code: it may throw, and must not break a lock by it.
   #log(level: 'debug' | 'info' | 'warn', message: string): void {
     try {
-      const result: unknown = runOutside(() => this.#logger[level]?.(`holdfast: ${message}`))
+      // What a driver says, or SQL to run by hand, may have several.
+      const line = `holdfast: ${message.replaceAll(/\s*\n\s*/g, ' ')}`
+      const result: unknown = runOutside(() => this.#logger[level]?.(line))
       if (isThenable(result)) result.then(undefined, () => {})
     } catch {
       // There is nowhere left to report to.

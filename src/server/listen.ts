@@ -36,8 +36,8 @@ const IDLE_MS = 60_000
 
 /** `lockServer` as a server of its own, for Node. Resolves when it listens. */
 export async function listenLocks(locks: Locks, options: ListenOptions = {}): Promise<ListeningLockServer> {
-  const { host = '127.0.0.1', port = 7373, ...rest } = options
-  const terms = checkServerOptions(rest, 'listenLocks', [...SERVER_OPTIONS, 'host', 'port'])
+  const terms = checkServerOptions(options, 'listenLocks', [...SERVER_OPTIONS, 'host', 'port'])
+  const { host = '127.0.0.1', port = 7373 } = options
   if (typeof host !== 'string' || !/^[\w.:-]{1,253}$/.test(host))
     throw invalid('host: give an address or a name of this machine')
   if (!Number.isInteger(port) || port < 0 || port > 65_535)

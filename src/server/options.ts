@@ -1,6 +1,6 @@
-import { type Environment, systemEnvironment } from '../environment.ts'
+import type { Environment } from '../environment.ts'
 import { LockError } from '../errors.ts'
-import { checkNames } from '../option-check.ts'
+import { checkNames, checkEnvironment } from '../option-check.ts'
 import type { LockStats } from '../monitor/stats.ts'
 import type { AuditEntry } from './audit.ts'
 
@@ -82,7 +82,7 @@ export function checkServerOptions(
     audit,
     always: observe === 'always',
     stats,
-    env: environment ?? systemEnvironment,
+    env: checkEnvironment(environment),
   }
 }
 

@@ -1,4 +1,5 @@
 import { closingGuarantees } from './guarantees-closing.ts'
+import { invalid } from '../option-check.ts'
 import { exclusionGuarantees } from './guarantees-exclusion.ts'
 import { processGuarantees } from './guarantees-processes.ts'
 import { replyGuarantees } from './guarantees-replies.ts'
@@ -32,6 +33,8 @@ const RUNNER_SLACK_MS = 30_000
  * guarantees end to end through `createLocks`. See `docs/writing-a-store.md`.
  */
 export function storeConformance(runner: Runner, options: ConformanceOptions): void {
+  if (typeof runner?.describe !== 'function' || typeof runner.it !== 'function')
+    throw invalid('storeConformance: give `describe` and `it` of a test runner, then the options')
   const settings = settingsOf(options)
 
   const test: Test = (name, run, limitMs = settings.limitMs) => {

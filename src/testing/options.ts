@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { checkNames, invalid } from '../option-check.ts'
 import type { Store } from '../store.ts'
 
 /**
@@ -93,7 +94,25 @@ export interface Settings {
   readonly processes: ProcessOptions | undefined
 }
 
+const OPTIONS: readonly (keyof ConformanceOptions)[] = [
+  'name',
+  'createStore',
+  'reset',
+  'keyPrefix',
+  'push',
+  'namesExpired',
+  'minLeaseMs',
+  'toleranceMs',
+  'patienceMs',
+  'limitMs',
+  'processes',
+]
+
 export function settingsOf(options: ConformanceOptions): Settings {
+  checkNames('storeConformance', options, OPTIONS)
+  if (typeof options.name !== 'string') throw invalid('storeConformance: name: give a text')
+  if (typeof options.createStore !== 'function')
+    throw invalid('storeConformance: createStore: give a function that makes a client of the store')
   const keyPrefix = options.keyPrefix ?? `holdfast-test:${randomBytes(5).toString('hex')}:`
   if (Buffer.byteLength(keyPrefix) > 64) throw new RangeError('keyPrefix: at most 64 bytes')
   return {

@@ -79,7 +79,7 @@ export class Stage {
    */
   async outlive(received: number, leaseMs: number = this.settings.shortMs): Promise<void> {
     const end = received + leaseMs * 1.02 + this.settings.toleranceMs
-    while (now() < end) await sleep(end - now())
+    for (let left = end - now(); left > 0; left = end - now()) await sleep(left)
   }
 
   /**

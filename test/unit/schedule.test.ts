@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Environment } from '../../src/environment.ts'
 import { Entry, Schedule } from '../../src/schedule.ts'
 import { VirtualTime } from './support/virtual-time.ts'
 
@@ -83,13 +82,8 @@ describe('Schedule', () => {
     const request = new AsyncLocalStorage<string>()
     const time = new VirtualTime()
     const seen: unknown[] = []
-    const env = {
-      ...time,
-      now: () => time.now(),
-      setTimer: () => seen.push(request.getStore()),
-      clearTimer: () => {},
-    } as unknown as Environment
-    const schedule = new Schedule<number>(env, () => {})
+    time.setTimer = () => seen.push(request.getStore())
+    const schedule = new Schedule<number>(time, () => {})
     request.run('the first', () => schedule.set(new Entry(1), time.now() + 100))
     request.run('the second', () => schedule.set(new Entry(2), time.now() + 50))
     expect(seen).toEqual([undefined, undefined])

@@ -1,4 +1,6 @@
 import { LockError } from '../../errors.ts'
+import { checkNames } from '../../option-check.ts'
+import { checkStore } from '../../store-check.ts'
 import type { Store } from '../../store.ts'
 import { MovingStore } from './store.ts'
 
@@ -17,17 +19,11 @@ export interface MovingStoreOptions {
  * Both stores belong to it: they are opened and closed with it.
  */
 export function movingStore(options: MovingStoreOptions): Store {
-  const { from, to } = (options ?? {}) as Partial<MovingStoreOptions>
-  for (const [name, store] of Object.entries({ from, to })) {
-    if (typeof store?.acquire !== 'function') {
-      throw new LockError(
-        'INVALID_OPTION',
-        `movingStore: ${name}: give it a store, such as redisStore(client)`,
-      )
-    }
-  }
+  checkNames('movingStore', options, ['from', 'to'])
+  const from = checkStore(options.from, 'movingStore: from')
+  const to = checkStore(options.to, 'movingStore: to')
   if (from === to) {
     throw new LockError('INVALID_OPTION', 'movingStore: from and to are one and the same store')
   }
-  return new MovingStore({ from: from as Store, to: to as Store })
+  return new MovingStore({ from, to })
 }
