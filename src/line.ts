@@ -25,7 +25,8 @@ export interface LineKeeping extends HoldKeeping {
   readonly latencyMs: () => number
   /** Whether the store can wake us. */
   readonly push: () => boolean
-  readonly watch: (key: string) => void
+  /** Whether there is a watch now. */
+  readonly watch: (key: string) => boolean
   readonly unwatch: (key: string) => void
   readonly forget: (line: Line) => void
   readonly crowd: Crowd
@@ -238,8 +239,7 @@ export class Line implements Queue {
     if (asker.waiting && asker.request.oneTry) this.#refuse(asker)
     if (this.#freedWhileAsking || this.#waiters.size === 0) return this.#proceed()
     // Once: a store may answer each with word to ask again.
-    if (!this.#watched) this.#keeping.watch(this.key)
-    this.#watched = true
+    this.#watched ||= this.#keeping.watch(this.key)
     this.#sleep(this.#keeping.pace.afterDenial(this.#tries++, denial, this.#keeping.push()))
   }
 

@@ -46,7 +46,11 @@ export class WaitingRoom {
     this.#keeping = {
       ...keeping,
       push: () => this.#watching() !== null,
-      watch: (key) => this.#watching()?.add(key),
+      watch: (key) => {
+        const watch = this.#watching()
+        watch?.add(key)
+        return watch !== null
+      },
       unwatch: (key) => this.#watch?.delete(key),
       forget: (line) => this.#forget(line),
       crowd: this.#crowd,

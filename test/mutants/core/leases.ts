@@ -67,7 +67,7 @@ export const LEASE_BUGS: readonly Bug[] = [
       'if (lease) hold.leaseMs',
       'a shorter lease on its way',
     ),
-    tests: 'test/unit/waiting.test.ts',
+    tests: 'test/unit/waiting-turns.test.ts',
   },
   mutant(
     'renewal gives up after three failures',
