@@ -82,7 +82,8 @@ export function nothingStranded({ world, schedule, network, ledger, weather, fai
 
   function checkLeftBehind(book: OwnerBook, since: number): void {
     const { process } = book
-    if (process.crashed || ledger.closing.has(process.index)) {
+    // One who came in that moment may have it by the ask of who gave up.
+    if (process.crashed || ledger.closing.has(process.index) || ledger.isInHands(book)) {
       leftBehind.delete(book)
       return
     }
