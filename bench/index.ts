@@ -1,12 +1,11 @@
 /**
  * `npm run bench -- all`: measures the built package and compares it with its targets.
- * `npm run bench -- memory postgres` names groups, `--rounds 3` overrides the number of rounds,
  * `--record` writes docs/benchmarks.md, with the figures as JSON and a chart beside it; what is there of groups that
- * were not measured now stays, with its date.
- * `npm run bench -- curves` measures how the cost grows; with `--record` it writes docs/scaling.md.
+ * were not measured now stays, with its date. `npm run bench -- curves` measures how the cost grows, for docs/scaling.md.
  * Exit code 1 if a target is missed.
  */
-import { parseArgs } from 'node:util'
+import { commandLine, count, refuse } from '../scripts/command-line.ts'
+import { build } from './build.ts'
 import { curves } from './curves/index.ts'
 import { type Group, GROUPS, MEASUREMENTS } from './figures.ts'
 import { describe } from './machine.ts'
@@ -15,18 +14,33 @@ import { type Part, record } from './record.ts'
 import { withServerFor } from './servers.ts'
 import { cells, HEADER, ratiosFirst, type Row } from './summary.ts'
 
-const { values: options, positionals } = parseArgs({
-  options: { record: { type: 'boolean', default: false }, rounds: { type: 'string' } },
+const USAGE = `npm run bench -- [groups] [options]
+  groups       all (default), or some of ${GROUPS.slice(0, 6).join(', ')},
+               ${GROUPS.slice(6).join(', ')};
+               or curves alone: how the cost grows
+  --rounds N   for each measurement (default: what it says itself); not for curves
+  --record     write docs/benchmarks.md, or docs/scaling.md for curves`
+
+const { values: options, positionals } = commandLine(USAGE, {
+  options: {
+    record: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+  },
   allowPositionals: true,
 })
+const isCurves = positionals.join() === 'curves'
+const rounds = options.rounds === undefined ? null : count(USAGE, '--rounds', options.rounds)
+if (isCurves && rounds !== null) refuse(USAGE, '--rounds is not for curves')
+const groups = isCurves ? [] : groupsOf(positionals)
+build()
 const machine = describe()
 if (machine.load > 0.5) console.log(`the machine is busy (load ${machine.load}): rates will be too low`)
-const met = positionals.join() === 'curves' ? await curves(options.record, machine) : await bench()
+const met = isCurves ? await curves(options.record, machine) : await bench()
 if (!met) process.exitCode = 1
 
 async function bench(): Promise<boolean> {
   const parts: Part[] = []
-  for (const group of groupsOf(positionals)) {
+  for (const group of groups) {
     // Each with a load of its own: an hour may lie between the first and the last.
     const notes: string[] = []
     const rows: Row[] = []
@@ -35,7 +49,7 @@ async function bench(): Promise<boolean> {
       if (server !== null) notes.push(`The server is ${server}`)
       for (const measurement of MEASUREMENTS.filter((each) => each.group === group)) {
         console.log(`\n${measurement.title}`)
-        const added = await measure(measurement, Number(options.rounds ?? measurement.rounds))
+        const added = await measure(measurement, rounds ?? measurement.rounds)
         for (const [, ...rest] of added.map(cells)) console.log(`  ${rest.filter(Boolean).join('  ')}`)
         rows.push(...added)
         if (measurement.note !== undefined) notes.push(measurement.note)
@@ -51,11 +65,10 @@ async function bench(): Promise<boolean> {
 }
 
 function groupsOf(named: readonly string[]): readonly Group[] {
-  if (named.length === 0 || named.join() === 'all') return GROUPS
-  const unknown = named.filter((name) => !GROUPS.includes(name as Group))
-  const known = ['all', 'curves', ...GROUPS].join(', ')
-  if (unknown.length > 0) throw new Error(`no group ${unknown.join(', ')}; there are ${known}`)
-  return named as readonly Group[]
+  if (named.includes('curves')) refuse(USAGE, 'curves are measured alone: name no groups beside them')
+  const unknown = named.filter((name) => name !== 'all' && !GROUPS.includes(name as Group))
+  if (unknown.length > 0) refuse(USAGE, `no group ${unknown.join(', ')}`)
+  return named.length === 0 || named.includes('all') ? GROUPS : (named as readonly Group[])
 }
 
 function table(lines: readonly (readonly string[])[]): string {

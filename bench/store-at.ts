@@ -1,5 +1,4 @@
 import type { Duration, Store } from '../src/index.ts'
-import { holdfast, importMongo, importMysql, importPostgres, importRedis, importSqlite } from './built.ts'
 
 export const SERVED = [
   'sqlite',
@@ -18,6 +17,9 @@ export type Kind = Served | 'memory'
 
 /** A store at a URL, or in a file. `keep` is for those that have it. */
 export async function storeAt(kind: Kind, url: string, keep: Duration = '1h'): Promise<Store> {
+  // Not at the top: the names above are asked for before anything was built.
+  const { holdfast, importMongo, importMysql, importPostgres, importRedis, importSqlite } =
+    await import('./built.ts')
   switch (kind) {
     case 'memory':
       return holdfast.memoryStore()

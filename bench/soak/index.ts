@@ -1,11 +1,11 @@
 /**
  * `npm run soak -- --store postgres --minutes 60`: a gentle, steady load on one store, and whether anything grows that
- * should not: heap, handles, connections, records. `--store all` has all of them at once, in a process each.
- * `--json file` keeps the samples, `--record` writes docs/soak.md. Exit code 1 if something grows, or nothing can be told.
+ * should not: heap, handles, connections, records. Exit code 1 if something grows, or nothing can be told.
  */
 import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
+import { commandLine, refuse } from '../../scripts/command-line.ts'
+import { build } from '../build.ts'
 import { Crew } from '../crew.ts'
 import { describe } from '../machine.ts'
 import { type Served, SERVED } from '../store-at.ts'
@@ -20,7 +20,14 @@ const SHOWN_EVERY = 30
 /** The part that counts begins after a third, when records must have begun to go. */
 const LEAST_MINUTES = 5 * KEEP_MINUTES
 
-const { values } = parseArgs({
+const USAGE = `npm run soak -- [options]
+  --store NAME   all, each in a process of its own (default), or one of
+                 ${SERVED.join(', ')}
+  --minutes N    for how long (default 60); below ${LEAST_MINUTES} nothing can be told
+  --json FILE    keep the samples
+  --record       write docs/soak.md`
+
+const { values } = commandLine(USAGE, {
   options: {
     store: { type: 'string', default: 'all' },
     minutes: { type: 'string', default: '60' },
@@ -29,9 +36,11 @@ const { values } = parseArgs({
   },
 })
 const minutes = Number(values.minutes)
-if (!(minutes > 0)) throw new Error('--minutes: give a number above 0')
+if (!(minutes > 0 && minutes < Infinity))
+  refuse(USAGE, `--minutes: give a number above 0, not '${values.minutes}'`)
 const kinds = values.store === 'all' ? SERVED : SERVED.filter((kind) => kind === values.store)
-if (kinds.length === 0) throw new Error(`--store: give all, or one of ${SERVED.join(', ')}`)
+if (kinds.length === 0) refuse(USAGE, `--store: no '${values.store}'`)
+build()
 
 const machine = describe()
 const tells = minutes >= LEAST_MINUTES

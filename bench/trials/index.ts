@@ -1,8 +1,9 @@
 /**
  * `npm run trials`: known failures of lock libraries as programs, put to holdfast and to its peers in one run, on real
- * servers. `-- --only R1,R3` for some of them; `-- --write` puts what was seen into docs/comparison.md.
+ * servers.
  */
-import { parseArgs } from 'node:util'
+import { commandLine, refuse } from '../../scripts/command-line.ts'
+import { build } from '../build.ts'
 import { type Failure, play } from './cast.ts'
 import { type Kind, labelOf, type Name } from './contenders.ts'
 import { outOf } from './facts.ts'
@@ -15,13 +16,18 @@ import { TRIALS } from './trials.ts'
 const LANES = 8
 const KINDS: readonly Kind[] = ['redis', 'postgres', 'mongo', 'etcd']
 
-const { values: options } = parseArgs({
+const LAST = TRIALS.at(-1)?.id
+const USAGE = `npm run trials -- [options]
+  --only R1,R3   some of R1 to ${LAST} (default: all)
+  --write        put what was seen into docs/comparison.md`
+
+const { values: options } = commandLine(USAGE, {
   options: { only: { type: 'string' }, write: { type: 'boolean', default: false } },
 })
 const only = options.only?.toUpperCase().split(',')
 const unknown = only?.filter((id) => !TRIALS.some((trial) => trial.id === id)) ?? []
-if (unknown.length > 0)
-  throw new Error(`no trial ${unknown.join(', ')}; there are R1 to ${TRIALS.at(-1)?.id}`)
+if (unknown.length > 0) refuse(USAGE, `--only: no trial '${unknown.join(', ')}'; there are R1 to ${LAST}`)
+build()
 
 const servers = new Servers()
 let cause: NodeJS.Signals | null = null

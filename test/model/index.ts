@@ -1,14 +1,17 @@
 /**
  * `npm run model`: tries every order of steps of a small model of the lock, and that each planted bug is found.
- * `--only text` takes the cases with this text in their title. What it shows and what not: docs/proof.md.
+ * What it shows and what not: docs/proof.md.
  */
-import { parseArgs } from 'node:util'
+import { commandLine, refuse } from '../../scripts/command-line.ts'
 import { BUGS, CASES } from './cases.ts'
 import { check } from './spin.ts'
 
-const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } })
+const USAGE = `npm run model -- [options]
+  --only TEXT   only cases and bugs with this text in their title`
+
+const { values } = commandLine(USAGE, { options: { only: { type: 'string', default: '' } } })
 const isWanted = ({ title }: { title: string }): boolean => title.includes(values.only)
-if (![...CASES, ...BUGS].some(isWanted)) throw new Error(`no case has "${values.only}" in its title`)
+if (![...CASES, ...BUGS].some(isWanted)) refuse(USAGE, `--only: no case has '${values.only}' in its title`)
 
 for (const { title, defines, states: all } of CASES.filter(isWanted)) {
   const { states, steps, depth, seconds, violation } = await check(defines)

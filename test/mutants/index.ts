@@ -2,11 +2,8 @@
  * `npm run mutants`: plants each known bug into a copy of the sources and runs what must catch it: the simulation, or
  * tests, mostly on real servers. A bug that nothing notices is a hole in the proof. Each file of tests that is used is
  * run without a bug as well, and has to pass.
- *
- * `npm run mutants -- --only text` runs those whose part or description contains the text, `--schedules N` sets how
- * long the simulation looks, `--write` puts the tables of the parts that were run into `docs/mutants.md`.
  */
-import { parseArgs } from 'node:util'
+import { commandLine, count, refuse } from '../../scripts/command-line.ts'
 import { CORE_MUTANTS } from './core/index.ts'
 import { Copy } from './copy.ts'
 import { grouped } from './grouped.ts'
@@ -20,7 +17,12 @@ import { lineOf, type Row, tableOf, writePage } from './table.ts'
 
 const AT_ONCE = 2
 
-const { values } = parseArgs({
+const USAGE = `npm run mutants -- [options]
+  --only TEXT     those whose part or description has this text (default: all)
+  --schedules N   how long the simulation looks (default 4000)
+  --write         put the tables of the parts that were run into docs/mutants.md`
+
+const { values } = commandLine(USAGE, {
   options: {
     only: { type: 'string', default: '' },
     schedules: { type: 'string', default: '4000' },
@@ -29,10 +31,11 @@ const { values } = parseArgs({
 })
 const all = [...CORE_MUTANTS, ...STORE_MUTANTS, ...GUARD_MUTANTS]
 const mutants = all.filter(({ part, bug }) => `${part}: ${bug}`.includes(values.only))
-if (mutants.length === 0) throw new Error(`no mutant has "${values.only}" in its part or description`)
+if (mutants.length === 0) refuse(USAGE, `--only: no mutant has '${values.only}' in its part or description`)
+const schedules = String(count(USAGE, '--schedules', values.schedules))
 const parts = new Set(mutants.map(({ part }) => part))
 if (values.write && all.some((each) => parts.has(each.part) && !mutants.includes(each))) {
-  throw new Error('--write is for whole parts: leave out --only, or give it a name such as "Redis: "')
+  refuse(USAGE, '--write is for whole parts: leave out --only, or give it a name such as "Redis: "')
 }
 const jobs = [...controlsFor(mutants), ...mutants]
 const rows = new Map<Mutant, Row>()
@@ -76,9 +79,7 @@ async function judge(job: Mutant): Promise<void> {
     const finding: Finding =
       stale !== null
         ? { caughtBy: null, after: '', message: stale }
-        : await (tests === undefined
-            ? simulate(copy, values.schedules)
-            : runTests(copy, tests, only, servers.env))
+        : await (tests === undefined ? simulate(copy, schedules) : runTests(copy, tests, only, servers.env))
     const row = { bug, part, ...finding, failure: failureIn(finding, changes.length === 0) }
     rows.set(job, row)
     console.error(lineOf(row))
