@@ -8,9 +8,9 @@ import { commandLine, count, refuse } from '../scripts/command-line.ts'
 import { build } from './build.ts'
 import { curves } from './curves/index.ts'
 import { type Group, GROUPS, MEASUREMENTS } from './figures.ts'
-import { describe } from './machine.ts'
+import { describe, type Machine } from './machine.ts'
 import { measure } from './measure.ts'
-import { type Part, record } from './record.ts'
+import { type Part, record, writePage } from './record.ts'
 import { withServerFor } from './servers.ts'
 import { cells, HEADER, ratiosFirst, type Row } from './summary.ts'
 
@@ -19,26 +19,33 @@ const USAGE = `npm run bench -- [groups] [options]
                ${GROUPS.slice(6).join(', ')};
                or curves alone: how the cost grows
   --rounds N   for each measurement (default: what it says itself); not for curves
-  --record     write docs/benchmarks.md, or docs/scaling.md for curves`
+  --record     write docs/benchmarks.md, or docs/scaling.md for curves
+  --page       measure nothing: write docs/benchmarks.md anew from its figures`
 
 const { values: options, positionals } = commandLine(USAGE, {
   options: {
     record: { type: 'boolean', default: false },
     rounds: { type: 'string' },
+    page: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 })
 const isCurves = positionals.join() === 'curves'
 const rounds = options.rounds === undefined ? null : count(USAGE, '--rounds', options.rounds)
 if (isCurves && rounds !== null) refuse(USAGE, '--rounds is not for curves')
+if (options.page && positionals.length > 0) refuse(USAGE, '--page is the whole page: name no groups')
 const groups = isCurves ? [] : groupsOf(positionals)
-build()
-const machine = describe()
-if (machine.load > 0.5) console.log(`the machine is busy (load ${machine.load}): rates will be too low`)
-const met = isCurves ? await curves(options.record, machine) : await bench()
-if (!met) process.exitCode = 1
+if (options.page) {
+  writePage()
+} else {
+  build()
+  const machine = describe()
+  if (machine.load > 0.5) console.log(`the machine is busy (load ${machine.load}): rates will be too low`)
+  const met = isCurves ? await curves(options.record, machine) : await bench(machine)
+  if (!met) process.exitCode = 1
+}
 
-async function bench(): Promise<boolean> {
+async function bench(machine: Machine): Promise<boolean> {
   const parts: Part[] = []
   for (const group of groups) {
     // Each with a load of its own: an hour may lie between the first and the last.

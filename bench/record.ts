@@ -21,17 +21,39 @@ export interface Part {
 
 type Hardware = Omit<Machine, 'date' | 'load'>
 
-/** Writes down what was measured, where and how. What other groups had stays, if it was on a machine like this one. */
+type Recorded = Hardware & { readonly parts: readonly Part[] }
+
+const WHY_NOT =
+  'Why a row says NO is in [ADR 41](adr/0041-goals-that-two-shared-cores-do-not-give.md): what was measured, and what bounds it.'
+
+/** Keeps what was measured, and writes the page. What other groups had stays, if it was on a machine like this one. */
 export function record(measured: readonly Part[], { date: _date, load: _load, ...hardware }: Machine): void {
   const before = partsOn(hardware)
   const parts = GROUPS.flatMap((group) => {
     const part = [...measured, ...before].find((each) => each.group === group)
     return part ? [part] : []
   })
+  writeFileSync(JSON_FILE, `${JSON.stringify({ ...hardware, parts }, rounded, 1)}\n`)
+  writePage()
+}
+
+/** The page and its chart, from the figures as they were kept: nothing is measured for it. */
+export function writePage(): void {
+  writeFileSync(new URL('benchmarks.md', DOCS), page())
+  const rows = recorded().parts.flatMap((part) => part.rows)
+  writeFileSync(new URL(CHART, DOCS), barChart('Figure by target: right of the line it is met', bars(rows)))
+  console.log('written to docs/benchmarks.md')
+}
+
+export function page(): string {
+  const { processor, cores, memoryGiB, system, node, parts } = recorded()
   const rows = parts.flatMap((part) => part.rows)
-  const of = (ratio: boolean): string[][] => rows.filter((row) => row.ratio === ratio).map(cells)
-  const { processor, cores, memoryGiB, system, node } = hardware
-  const lines = [
+  const table = (ratio: boolean): string[] => {
+    const shown = rows.filter((row) => row.ratio === ratio)
+    const why = shown.some(({ met }) => met === false) ? [WHY_NOT, ''] : []
+    return [...why, ...markdown([HEADER, ...shown.map(cells)])]
+  }
+  return [
     '# Benchmarks',
     '',
     'Written by `npm run bench -- all --record`, or with the names of some groups instead of `all`. It builds the package',
@@ -53,7 +75,7 @@ export function record(measured: readonly Part[], { date: _date, load: _load, ..
     '',
     'To the best of the peers, or to what one does with the driver alone, in the same run.',
     '',
-    ...markdown([HEADER, ...of(true)]),
+    ...table(true),
     '',
     `![How far each figure is from its target](${CHART})`,
     '',
@@ -61,7 +83,7 @@ export function record(measured: readonly Part[], { date: _date, load: _load, ..
     '',
     'Those with a name in the second column are of others, for the same work.',
     '',
-    ...markdown([HEADER, ...of(false)]),
+    ...table(false),
     '',
     ...new Set(parts.flatMap(({ notes }) => notes.map((line) => `- ${line}`))),
     '',
@@ -117,16 +139,16 @@ export function record(measured: readonly Part[], { date: _date, load: _load, ..
     '- **Watching.** The built files as they are and with counting taken out, in turns with a block of calls each; the',
     '  lower tenth of the blocks. A listener, a subscriber and a tracer do nothing.',
     '',
-  ]
-  writeFileSync(new URL('benchmarks.md', DOCS), lines.join('\n'))
-  writeFileSync(JSON_FILE, `${JSON.stringify({ ...hardware, parts }, rounded, 1)}\n`)
-  writeFileSync(new URL(CHART, DOCS), barChart('Figure by target: right of the line it is met', bars(rows)))
-  console.log('\nwritten to docs/benchmarks.md')
+  ].join('\n')
+}
+
+function recorded(): Recorded {
+  return JSON.parse(readFileSync(JSON_FILE, 'utf8')) as Recorded
 }
 
 /** Of another machine or another Node nothing is kept: one page, one machine. */
 function partsOn(hardware: Hardware): readonly Part[] {
-  const { parts, ...earlier } = JSON.parse(readFileSync(JSON_FILE, 'utf8')) as Hardware & { parts: Part[] }
+  const { parts, ...earlier } = recorded()
   const same = (Object.keys(hardware) as (keyof Hardware)[]).every((name) => earlier[name] === hardware[name])
   return same ? parts : []
 }
