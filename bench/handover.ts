@@ -11,8 +11,16 @@ export function handoverFigures(unit: 'ms' | 'µs', write: string): Figure[] {
     { name: 'p50', unit: `${unit} from one to the other, p50` },
     { name: 'p99', unit: `${unit} from one to the other, p99` },
     { name: 'write', unit: `${unit} for one ${write} after a pause as long as a turn` },
-    { name: 'p50Writes', unit: 'such writes, p50', atMost: 3, ratio: true },
-    { name: 'p99Writes', unit: 'such writes, p99' },
+    { name: 'p50Writes', unit: `${write}s, p50`, atMost: 3, ratio: true },
+    { name: 'p99Writes', unit: `${write}s, p99` },
+  ]
+}
+
+/** The same in round trips that write nothing: what the goal counts where no grant has to be on a disk. */
+export function tripFigures(trip: string): Figure[] {
+  return [
+    { name: 'tripMs', unit: `ms for a ${trip} after such a pause` },
+    { name: 'p50Trips', unit: 'round trips that write nothing, p50' },
   ]
 }
 
@@ -26,6 +34,10 @@ export function inWrites(passed: readonly number[], write: number): Samples {
     p50Writes: [p50 / write],
     p99Writes: [p99 / write],
   }
+}
+
+export function inTrips(passed: readonly number[], tripMs: number): Samples {
+  return { tripMs: [tripMs], p50Trips: [percentile(passed, 50) / tripMs] }
 }
 
 interface Pauses {

@@ -23,8 +23,8 @@ type Hardware = Omit<Machine, 'date' | 'load'>
 
 type Recorded = Hardware & { readonly parts: readonly Part[] }
 
-const WHY_NOT =
-  'Why a row says NO is in [ADR 41](adr/0041-goals-that-two-shared-cores-do-not-give.md): what was measured, and what bounds it.'
+const ADR = '[ADR 41](adr/0041-goals-that-two-shared-cores-do-not-give.md)'
+const WHY_NOT = `Why a row says NO is in ${ADR}: what was measured, and what bounds it.`
 
 /** Keeps what was measured, and writes the page. What other groups had stays, if it was on a machine like this one. */
 export function record(measured: readonly Part[], { date: _date, load: _load, ...hardware }: Machine): void {
@@ -108,8 +108,10 @@ export function page(): string {
     '- **PostgreSQL, one task.** In turns with two such statements on one connection, in the same process.',
     '- **PostgreSQL, one key, 4 processes.** Each task is in again and again for 3 s; the section yields once and',
     '  checks that it is alone in its process. Peers poll; holdfast hands a key on inside a process for up to 100 ms.',
-    '- **PostgreSQL, hand-over.** From just before the release in one process until another has the key; a durable write',
-    '  is one `update` of one row after a pause as long as that before the release.',
+    '- **PostgreSQL, hand-over.** From just before the release in one process until another has the key. The goal of three',
+    '  round trips is counted in durable writes here, since nobody may act on a grant that is not on disk: each is one',
+    '  `update` of one row after a pause as long as that before the release. Of round trips that write nothing it is more',
+    `  than three: ${ADR}.`,
     '- **PostgreSQL, 20 processes.** From the release that lets the first in, when all others are in line, to the end',
     '  of the last turn. The same processes for all rounds; the first two do not count.',
     '- **PostgreSQL, steps and growth.** Execution time that `EXPLAIN (ANALYZE)` shows for prepared statements. Sizes',
@@ -123,19 +125,21 @@ export function page(): string {
     '  after a pause as long as that before the release.',
     '- **MongoDB.** A replica set of one on the same machine; `{ w: majority, j: true }` and the settings of the driver for',
     '  everyone. Commands are those that the server has counted. mongo-locks does not wait, so it is asked again.',
-    '- **MongoDB, hand-over.** From just before the release in one process until another has the key; a confirmed write is',
-    '  one `updateOne` after a pause as long as that before the release.',
+    '- **MongoDB, hand-over.** From just before the release in one process until another has the key. As on PostgreSQL, the',
+    '  goal of three round trips is counted in writes, each one confirmed `updateOne` after a pause as long as that before',
+    '  the release. A ping after such a pause is a round trip that writes nothing: its time is among the figures, and a',
+    `  hand-over is more than three of these: ${ADR}.`,
     '- **MariaDB.** A server on the same machine that writes every commit to disk. *Plain* is `insert ignore` and `delete`',
     '  through a pool of 10; where a key is held it asks again every 10 ms. verrou has as many connections. Where the',
     '  server ends a step of theirs because of a deadlock, it is done again.',
-    '- **MariaDB, hand-over.** As on PostgreSQL, but with turns of 150 ms: who waits can only ask again, less and less',
-    '  often, so the longer it has waited the longer it takes.',
+    '- **MariaDB, hand-over.** As on PostgreSQL, in durable writes, but with turns of 150 ms: who waits can only ask again,',
+    '  less and less often, so the longer it has waited the longer it takes.',
     '- **SQLite.** A new file for each round, with the write-ahead log, `synchronous = normal` and `wal_autocheckpoint`',
     '  as the store has them, for everyone. *Plain* is what one writes by hand with the driver that the store uses: a',
     '  prepared `insert … on conflict do update … where` the lease has run out, and a prepared `delete`, each a',
     '  transaction; no token, no renewal, no push. Nobody waits for the disk.',
-    '- **SQLite, hand-over.** From just before the release in one process until another has the key; a transaction is one',
-    '  `update` of one row after a pause as long as that before the release.',
+    '- **SQLite, hand-over.** From just before the release in one process until another has the key; there is no round',
+    '  trip to count in, but a transaction: one `update` of one row after a pause as long as that before the release.',
     '- **Watching.** The built files as they are and with counting taken out, in turns with a block of calls each; the',
     '  lower tenth of the blocks. A listener, a subscriber and a tracer do nothing.',
     '',

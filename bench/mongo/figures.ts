@@ -1,5 +1,5 @@
 import type { Measurement } from '../figures.ts'
-import { handoverFigures } from '../handover.ts'
+import { handoverFigures, tripFigures } from '../handover.ts'
 import { HELD_LEASES } from '../held-leases.ts'
 import { RACE } from '../one-key-tasks.ts'
 import { type Poller, polling, undisturbed } from '../pollers.ts'
@@ -103,10 +103,7 @@ export const MONGO: readonly Measurement[] = [
     scenario: 'mongo-handover',
     title: 'MongoDB, a key goes to and fro between two processes',
     rounds: 3,
-    figures: [
-      ...handoverFigures('ms', 'confirmed write'),
-      { name: 'pingMs', unit: 'ms for a ping after such a pause' },
-    ],
+    figures: [...handoverFigures('ms', 'confirmed write'), ...tripFigures('ping')],
   },
   {
     group: 'mongo',

@@ -1,5 +1,5 @@
 import type { Measurement, Peer, Scenario } from '../figures.ts'
-import { handoverFigures } from '../handover.ts'
+import { handoverFigures, tripFigures } from '../handover.ts'
 import { HELD_LEASES } from '../held-leases.ts'
 import { RACE } from '../one-key-tasks.ts'
 
@@ -86,7 +86,7 @@ export const POSTGRES: readonly Measurement[] = [
     scenario: 'postgres-handover',
     title: 'PostgreSQL, a key goes to and fro between two processes',
     rounds: 3,
-    figures: handoverFigures('ms', 'durable write'),
+    figures: [...handoverFigures('ms', 'durable write'), ...tripFigures('`select 1`')],
   },
   {
     group: 'postgres',

@@ -1,5 +1,5 @@
 import { passBaton } from '../baton.ts'
-import { afterPauses, inWrites } from '../handover.ts'
+import { afterPauses, inTrips, inWrites } from '../handover.ts'
 import { onServer, withDatabase } from '../mongo/server.ts'
 import type { Samples } from '../throughput.ts'
 
@@ -18,7 +18,7 @@ export function handover(): Promise<Samples> {
   return withDatabase(async (url) => {
     const passed = await passBaton(FILE, [url, String(TURNS_EACH)], IN_LINE_MS)
     const { writeMs, pingMs } = await roundTrips(url)
-    return { ...inWrites(passed, writeMs), pingMs: [pingMs] }
+    return { ...inWrites(passed, writeMs), ...inTrips(passed, pingMs) }
   })
 }
 

@@ -1,5 +1,5 @@
 import { passBaton } from '../baton.ts'
-import { afterPauses, inWrites } from '../handover.ts'
+import { afterPauses, inTrips, inWrites } from '../handover.ts'
 import { onServer, withDatabase } from '../postgres/database.ts'
 import type { Samples } from '../throughput.ts'
 
@@ -16,15 +16,20 @@ const FILE = new URL('../postgres/handover-process.ts', import.meta.url)
 export function handover(): Promise<Samples> {
   return withDatabase(async (url) => {
     const passed = await passBaton(FILE, [url, String(TURNS_EACH)], IN_LINE_MS)
-    return inWrites(passed, await durableWrite(url))
+    const { writeMs, tripMs } = await roundTrips(url)
+    return { ...inWrites(passed, writeMs), ...inTrips(passed, tripMs) }
   })
 }
 
-function durableWrite(url: string): Promise<number> {
+function roundTrips(url: string): Promise<{ writeMs: number; tripMs: number }> {
   return onServer(url, async (client) => {
     await client.query('create table trips (id integer primary key, count integer not null)')
     await client.query('insert into trips values (1, 0)')
-    const trip = { name: 'trip', text: 'update trips set count = count + 1 where id = 1' }
-    return afterPauses(() => client.query(trip), PAUSES)
+    const write = { name: 'write', text: 'update trips set count = count + 1 where id = 1' }
+    const trip = { name: 'trip', text: 'select 1' }
+    return {
+      writeMs: await afterPauses(() => client.query(write), PAUSES),
+      tripMs: await afterPauses(() => client.query(trip), PAUSES),
+    }
   })
 }
