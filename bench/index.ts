@@ -7,6 +7,7 @@
 import { commandLine, count, refuse } from '../scripts/command-line.ts'
 import { build } from './build.ts'
 import { curves } from './curves/index.ts'
+import { writePage as writeCurvesPage } from './curves/record.ts'
 import { type Group, GROUPS, MEASUREMENTS } from './figures.ts'
 import { describe, type Machine } from './machine.ts'
 import { measure } from './measure.ts'
@@ -20,7 +21,7 @@ const USAGE = `npm run bench -- [groups] [options]
                or curves alone: how the cost grows
   --rounds N   for each measurement (default: what it says itself); not for curves
   --record     write docs/benchmarks.md, or docs/scaling.md for curves
-  --page       measure nothing: write docs/benchmarks.md anew from its figures`
+  --page       measure nothing: write both pages anew from their figures`
 
 const { values: options, positionals } = commandLine(USAGE, {
   options: {
@@ -33,10 +34,11 @@ const { values: options, positionals } = commandLine(USAGE, {
 const isCurves = positionals.join() === 'curves'
 const rounds = options.rounds === undefined ? null : count(USAGE, '--rounds', options.rounds)
 if (isCurves && rounds !== null) refuse(USAGE, '--rounds is not for curves')
-if (options.page && positionals.length > 0) refuse(USAGE, '--page is the whole page: name no groups')
+if (options.page && positionals.length > 0) refuse(USAGE, '--page writes whole pages: name no groups')
 const groups = isCurves ? [] : groupsOf(positionals)
 if (options.page) {
   writePage()
+  writeCurvesPage()
 } else {
   build()
   const machine = describe()

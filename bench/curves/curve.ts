@@ -32,6 +32,8 @@ export interface Series {
   /** Of `cost ~ n^exponent`: the larger of that over the last points and that of the last step. */
   readonly exponent: number
   readonly agrees: boolean
+  /** By hand, in scaling.json: how it was measured, if not with the others. Gone when it is measured anew. */
+  readonly note?: string
 }
 
 /**
@@ -104,8 +106,9 @@ export const CURVES: readonly Curve[] = [
     text: [
       'Ten tasks in each process. The cost is the time that passes for one lock of any process: it falls until the',
       'machine, which has the server on it as well, has no more cores. Each process goes on to send ten keys with each call,',
-      'whatever the number of processes; what grows from there is the price of many processes on few cores, each of which',
-      'finds the caches cold when it is its turn.',
+      'whatever the number of processes. O(1) is what is stated for processes that have cores of their own, and cannot be',
+      'kept by many that share a few, as the last points do here: each finds the caches cold when it is its turn, and the',
+      'time for a lock grows, though by less than the number of processes.',
     ],
   },
   {

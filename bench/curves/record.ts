@@ -1,11 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { lineChart } from '../chart/line-chart.ts'
 import { listed, type Machine } from '../machine.ts'
 import { markdown } from '../markdown.ts'
 import { formatted } from '../summary.ts'
-import type { Curve, Series, Subject } from './curve.ts'
+import { type Curve, CURVES, type Series, type Subject } from './curve.ts'
 
 const DOCS = new URL('../../docs/', import.meta.url)
+const JSON_FILE = new URL('scaling.json', DOCS)
 
 const NAMES: Record<Subject, string> = {
   memory: 'memory',
@@ -24,14 +25,34 @@ export interface Measured {
   readonly series: readonly Series[]
 }
 
-/** The page, a chart for each curve, and the figures as JSON. */
+interface Recorded {
+  readonly machine: Machine
+  readonly curves: readonly { readonly name: string; readonly series: readonly Series[] }[]
+}
+
+/** Keeps what was measured, and writes the page. */
 export function record(measured: readonly Measured[], machine: Machine): void {
-  mkdirSync(new URL('images/', DOCS), { recursive: true })
-  for (const { curve, series } of measured) writeFileSync(new URL(imageOf(curve), DOCS), chart(curve, series))
-  writeFileSync(new URL('scaling.md', DOCS), page(measured, machine))
   const curves = measured.map(({ curve: { name, title, axis }, series }) => ({ name, title, axis, series }))
-  writeFileSync(new URL('scaling.json', DOCS), `${JSON.stringify({ machine, curves }, rounded, 1)}\n`)
-  console.log('\nwritten to docs/scaling.md')
+  writeFileSync(JSON_FILE, `${JSON.stringify({ machine, curves }, rounded, 1)}\n`)
+  writePage()
+}
+
+/** The page, and a chart for each curve, from the figures as they were kept: nothing is measured for it. */
+export function writePage(): void {
+  mkdirSync(new URL('images/', DOCS), { recursive: true })
+  for (const { curve, series } of recorded().measured)
+    writeFileSync(new URL(imageOf(curve), DOCS), chart(curve, series))
+  writeFileSync(new URL('scaling.md', DOCS), page())
+  console.log('written to docs/scaling.md')
+}
+
+function recorded(): { measured: Measured[]; machine: Machine } {
+  const { machine, curves } = JSON.parse(readFileSync(JSON_FILE, 'utf8')) as Recorded
+  const measured = CURVES.flatMap((curve) => {
+    const found = curves.find(({ name }) => name === curve.name)
+    return found ? [{ curve, series: found.series }] : []
+  })
+  return { measured, machine }
 }
 
 export function chart({ title, axis }: Curve, series: readonly Series[]): string {
@@ -42,7 +63,8 @@ export function chart({ title, axis }: Curve, series: readonly Series[]): string
   return lineChart(title, axis, 'µs for one lock', lines)
 }
 
-function page(measured: readonly Measured[], machine: Machine): string {
+export function page(): string {
+  const { measured, machine } = recorded()
   return [
     '# How the cost grows',
     '',
@@ -72,6 +94,7 @@ function section(curve: Curve, series: readonly Series[]): string[] {
     '',
     ...curve.text,
     '',
+    ...series.flatMap(({ note }) => (note === undefined ? [] : [note, ''])),
     `![${curve.title}](${imageOf(curve)})`,
     '',
     ...markdown([[`µs for one lock, by ${curve.axis}`, ...xs, 'stated', 'exponent', 'agrees'], ...rows]),
