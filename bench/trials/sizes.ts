@@ -47,19 +47,19 @@ function ownBytes(name: string): number {
   const folder = fileURLToPath(new URL('.', manifestOf(name)))
   if (name !== 'holdfast') return bytesIn(folder)
   // As published: see `files` of package.json.
-  const docs = bytesIn(`${folder}docs`) - bytesIn(`${folder}docs/images`)
+  const docs = bytesIn(`${folder}docs`, '.png')
   const single = ['CHANGELOG.md', 'README.md', 'LICENSE', 'package.json'].map(
     (file) => lstatSync(folder + file).size,
   )
   return single.reduce((sum, each) => sum + each, bytesIn(`${folder}dist`) + docs)
 }
 
-function bytesIn(folder: string): number {
+function bytesIn(folder: string, leftOut?: string): number {
   let sum = 0
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = `${folder}/${entry.name}`
-    if (entry.isDirectory()) sum += entry.name === 'node_modules' ? 0 : bytesIn(path)
-    else sum += lstatSync(path).size
+    if (entry.isDirectory()) sum += entry.name === 'node_modules' ? 0 : bytesIn(path, leftOut)
+    else if (leftOut === undefined || !path.endsWith(leftOut)) sum += lstatSync(path).size
   }
   return sum
 }
