@@ -76,13 +76,12 @@ where ($1::text is null or l.key = $1) and l.key >= $2::text and starts_with(l.k
 order by l.key limit $4::text::bigint`,
     ),
 
-    // $1 key, $2 grant or null
+    // $1 key, $2 grant
     evict: unnamed(
       `${locked('array[$1::text]', LOCK_TIMEOUT)}
 update ${table} as l set ${FREED}
 from locked
-where l.key = locked.key and ${held('locked')}
-  and ($2::text is null or locked.grant_number = $2::text::bigint)
+where l.key = locked.key and ${held('locked')} and locked.grant_number = $2::text::bigint
 returning ${record('locked')}, ${WAKE_WOKEN}`,
     ),
 

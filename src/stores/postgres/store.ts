@@ -12,6 +12,7 @@ import type {
   Store,
   Watch,
 } from '../../store.ts'
+import { evictHolder } from '../shared/eviction.ts'
 import { Push } from '../shared/push.ts'
 import { Sweep } from '../shared/sweep.ts'
 import { MAX_CREATIONS } from '../shared/table.ts'
@@ -124,8 +125,13 @@ export class PostgresStore implements Store {
   }
 
   async evict(key: string, grant?: number): Promise<LockRecord | null> {
-    const [row] = await this.#step(this.#statements.evict, [key, grant === undefined ? null : String(grant)])
-    return row ? recordOf(row) : null
+    if (grant !== undefined) return this.#evict(key, grant)
+    return evictHolder({
+      store: this.name,
+      key,
+      find: async () => (await this.list({ key, limit: 1 })).locks[0],
+      evict: (found) => this.#evict(key, found),
+    })
   }
 
   watch(onFreed: (key: string) => void): Watch {
@@ -144,6 +150,11 @@ export class PostgresStore implements Store {
     this.#closed = true
     const { database, ear } = this.#settings
     await Promise.all([database.close(), ear === database ? undefined : ear?.close()])
+  }
+
+  async #evict(key: string, grant: number): Promise<LockRecord | null> {
+    const [row] = await this.#step(this.#statements.evict, [key, String(grant)])
+    return row ? recordOf(row) : null
   }
 
   /** Every failure as a LockError. A table that somebody dropped is created again, once. */

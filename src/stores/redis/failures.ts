@@ -59,14 +59,6 @@ export function asLockError(error: unknown): LockError {
   })
 }
 
-export function changesTooFast(key: string): LockError {
-  return new LockError(
-    'STORE_UNAVAILABLE',
-    `the redis store could not take "${key}" from its holder: its grant number changed each time; try again`,
-    { key },
-  )
-}
-
 export function tooFewReplicas(seen: number, wanted: number): LockError {
   return new LockError(
     'STORE_UNAVAILABLE',

@@ -13,9 +13,10 @@ import type {
   Store,
   Watch,
 } from '../../store.ts'
+import { evictHolder } from '../shared/eviction.ts'
 import { Push } from '../shared/push.ts'
 import type { RedisClient, Script } from './client.ts'
-import { asLockError, changesTooFast, closedError, tooFewReplicas } from './failures.ts'
+import { asLockError, closedError, tooFewReplicas } from './failures.ts'
 import { BucketHearing } from './hearing.ts'
 import {
   answerOf,
@@ -37,8 +38,6 @@ import { ACQUIRE, DISMISS, ENLIST, EVICT, PASS, READ, RELEASE, RENEW, run, runAn
 const FAREWELL_MS = 1000
 /** In one call, which so keeps the server for a few milliseconds: nobody waits for them. */
 const RENEWED_AT_ONCE = 500
-/** To look who has a key and take it from that one: more are needed only if another number is in force each time. */
-const EVICTIONS = 5
 /** What scripts that hand out numbers do nothing with. */
 const IDLE = ['', '0']
 
@@ -122,20 +121,14 @@ export class RedisStore implements Store {
   }
 
   evict(key: string, grant?: number): Promise<LockRecord | null> {
-    return this.#guard(async () => {
+    return this.#guard(() => {
       if (grant !== undefined) return this.#evict(key, grant)
-      let [found] = await this.#read([key])
-      const since = found?.since
-      for (let tries = 0; found && tries < EVICTIONS; tries += 1) {
-        const evicted = await this.#evict(key, found.grant)
-        if (evicted) return evicted
-        // A client may deliver a command late, or twice: it takes the key from nobody but who had it first. Whose number
-        // was raised meanwhile still has it; whoever got it later keeps it.
-        const [left] = await this.#read([key])
-        found = left?.since === since ? left : undefined
-      }
-      if (!found) return null
-      throw changesTooFast(key)
+      return evictHolder({
+        store: this.name,
+        key,
+        find: async () => (await this.#read([key]))[0],
+        evict: (found) => this.#evict(key, found),
+      })
     })
   }
 

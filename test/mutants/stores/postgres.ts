@@ -122,4 +122,14 @@ export const POSTGRES_BUGS: readonly Bug[] = [
     ),
     tests: 'test/faults/postgres-js-given-up.test.ts',
   },
+  {
+    ...mutant(
+      'a forced release takes the key also from one who got it while it was under way',
+      'src/stores/shared/eviction.ts',
+      'left?.since === since ? left : undefined',
+      'left',
+      'G5 a forced release leaves the key',
+    ),
+    tests: 'test/faults/postgres-evict.test.ts',
+  },
 ]
