@@ -7,6 +7,7 @@ import {
   type PgPool,
   transactionStatus,
 } from '../databases/pg.ts'
+import { lendValues } from '../databases/lent-values.ts'
 import type { MongoClient, MongoDb } from '../databases/mongo.ts'
 import { isMysqlClient, isMysqlPool, type MysqlPool, promised } from '../databases/mysql.ts'
 import { MysqlSession } from '../databases/mysql-session.ts'
@@ -54,9 +55,9 @@ export function lenderOf(
   }
   if (isPgClient(db)) {
     return {
-      query: async (text, values) => {
+      query: async (text, values = []) => {
         if (isUnconnected(db)) throw invalid('the client is not connected; await its connect() first')
-        return (await answered(db.query({ text, values: values ?? [] }))).rows
+        return (await lendValues(values, (lent) => answered(db.query({ text, values: lent })))).rows
       },
       single: { what: 'client', isEngaged: () => transactionStatus(db) === 'T' },
     }
@@ -64,7 +65,7 @@ export function lenderOf(
   const run: FenceQuery = isPostgresJs(db) ? (text, values) => db.unsafe(text, values as never[]) : db
   return {
     query: async (text, values = []) => {
-      const result = await answered(Promise.resolve(run(text, values)))
+      const result = await lendValues(values, (lent) => answered(Promise.resolve(run(text, lent))))
       // What MySQL has to say of a change is no row.
       return RETURNS_ROWS.test(text) ? rowsOf(result) : []
     },

@@ -62,6 +62,36 @@ describe.concurrent('the limit of a guard', () => {
     await pool.end()
   })
 
+  it('is for postgres.js also the end of what was not sent yet: it is not done later', async () => {
+    const sql = postgres(await freshDatabase(), { max: 1 })
+    const guard = fence(sql)
+    await guard.open()
+    await sql.begin((tx) => guard.check(tx, 'r', 5n))
+    const reserved = await sql.reserve()
+    await expect(guard.forget('r')).rejects.toThrow(TOLD_TO_OPEN)
+    reserved.release()
+    expect(await guard.highest('r')).toBe(5n)
+    await sql.end()
+  })
+
+  it('is for a client of pg also the end of what was not sent yet: it is not done later', async () => {
+    const url = await freshDatabase()
+    const [client, other] = [new pg.Client(url), new pg.Client(url)]
+    await Promise.all([client.connect(), other.connect()])
+    const guard = fence(client)
+    await guard.open()
+    await client.query('begin')
+    await guard.check(client, 'r', 5n)
+    await client.query('commit')
+    await other.query('select pg_advisory_lock(1)')
+    const busy = client.query('select pg_advisory_lock(1)')
+    await expect(guard.forget('r')).rejects.toThrow(TOLD_TO_OPEN)
+    await other.query('select pg_advisory_unlock(1)')
+    await busy
+    expect(await guard.highest('r')).toBe(5n)
+    await Promise.all([client.end(), other.end()])
+  })
+
   it('ends a question to a function that never answers', async () => {
     const never = (): Promise<never> => new Promise(() => {})
     const [one, two] = [fence(never, { dialect: 'postgres' }), fence(never, { dialect: 'sqlite' })]

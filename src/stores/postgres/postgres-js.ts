@@ -1,3 +1,4 @@
+import { lendValues } from '../../databases/lent-values.ts'
 import type { PostgresJs } from '../../databases/postgres-js.ts'
 import { type Database, type Ears, LIMIT_MS, type Listening } from './database.ts'
 import { within } from './limit.ts'
@@ -52,22 +53,17 @@ export class PostgresJsDatabase implements Database {
     return this.#end()
   }
 
-  async #query(text: string, values: readonly (string | null)[], prepare: boolean): Promise<readonly Row[]> {
-    const sent = [...values]
-    const query = this.#sql.unsafe(text, sent as never[], { prepare })
+  #query(text: string, values: readonly (string | null)[], prepare: boolean): Promise<readonly Row[]> {
     const message = (): string =>
       `no answer came within ${LIMIT_MS} ms: the server does not answer, or all connections of the client are in ` +
       'use by your own transactions; then allow it more of them, or give the store a client of its own'
-    try {
+    // Given up, but not cancelled: postgres.js (3.4.9) then takes the answers of the queries behind it for those of
+    // others, or loses the connection's place. What is on its way is a late step. What still waits for a connection may
+    // do so for a minute, and would take a key for nobody; no statement of the store finds a row without its values.
+    return lendValues(values, async (lent) => {
+      const query = this.#sql.unsafe(text, lent as never[], { prepare })
       return (await within(query.values(), message)) as readonly Row[]
-    } catch (error) {
-      // Given up, but not cancelled: postgres.js (3.4.9) then takes the answers of the queries behind it for those of
-      // others, or loses the connection's place. What is on its way is a late step. What still waits for a connection
-      // may do so for a minute, and would take a key for nobody: the values are read when it is sent, and no statement
-      // of the store finds a row without them.
-      sent.fill(null)
-      throw error
-    }
+    })
   }
 }
 

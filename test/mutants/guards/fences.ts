@@ -62,6 +62,26 @@ export const POSTGRES_FENCE_BUGS: readonly Bug[] = [
     'set token = excluded.token, previous = f.token, seen_at = clock_timestamp()',
     'changes nothing if a refused writer commits',
   ),
+  {
+    ...mutant(
+      'what postgres.js has not sent in time is done when a connection is there',
+      'src/fence/lender.ts',
+      'answered(Promise.resolve(run(text, lent)))',
+      'answered(Promise.resolve(run(text, [...lent])))',
+      'is for postgres.js also the end',
+    ),
+    tests: 'test/faults/fence-limits.test.ts',
+  },
+  {
+    ...mutant(
+      'what a client of pg has not sent in time is done when its turn comes',
+      'src/fence/lender.ts',
+      'answered(db.query({ text, values: lent }))',
+      'answered(db.query({ text, values: [...lent] }))',
+      'is for a client of pg also the end',
+    ),
+    tests: 'test/faults/fence-limits.test.ts',
+  },
 ]
 
 export const MYSQL_FENCE_BUGS: readonly Bug[] = [

@@ -115,9 +115,9 @@ export const POSTGRES_BUGS: readonly Bug[] = [
   {
     ...mutant(
       'a query of postgres.js that was given up is sent with its values when a connection is there',
-      'src/stores/postgres/postgres-js.ts',
-      'sent.fill(null)',
-      'void sent',
+      'src/databases/lent-values.ts',
+      'lent as (V | null)[]).fill(null)',
+      'lent as (V | null)[]).slice()',
       'G5 a step that gave up before it had a connection',
     ),
     tests: 'test/faults/postgres-js-given-up.test.ts',
