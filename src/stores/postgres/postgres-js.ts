@@ -62,7 +62,9 @@ export class PostgresJsDatabase implements Database {
     // do so for a minute, and would take a key for nobody; no statement of the store finds a row without its values.
     return lendValues(values, async (lent) => {
       const query = this.#sql.unsafe(text, lent as never[], { prepare })
-      return (await within(query.values(), message)) as readonly Row[]
+      const rows = await within(query.values(), message)
+      // A `transform` of the user's may make undefined of null, and an object of a row.
+      return rows.map((row) => Object.values(row as object).map((value: unknown) => value ?? null))
     })
   }
 }

@@ -132,4 +132,14 @@ export const POSTGRES_BUGS: readonly Bug[] = [
     ),
     tests: 'test/faults/postgres-evict.test.ts',
   },
+  {
+    ...mutant(
+      'what a transform of postgres.js makes undefined is taken for another answer than null',
+      'src/stores/postgres/postgres-js.ts',
+      'value ?? null',
+      'value',
+      'transform of each value G6',
+    ),
+    tests: 'test/faults/postgres-js-transform.test.ts',
+  },
 ]
