@@ -1,4 +1,6 @@
+import postgres from 'postgres'
 import { describe, expect, it } from 'vitest'
+import { openPostgresJs } from '../../src/stores/postgres/own-client.ts'
 import { startPostgres } from '../servers/postgres.ts'
 import {
   atEnd,
@@ -65,6 +67,19 @@ describe('PostgreSQL that is restarted while locks are held', () => {
     await lease.release()
     expect((await turn).token).toBeGreaterThan(lease.token)
   })
+})
+
+it('G7 a URL opened with postgres.js is of use as soon as PostgreSQL is back, however often it failed before', async () => {
+  const database = openPostgresJs(postgres, server.url, {})
+  atEnd(() => database.close())
+  const ask = (): Promise<unknown> => database.run({ text: 'select $1' }, ['up'])
+  const asks = (): Promise<unknown>[] => Array.from({ length: 4 }, ask)
+  await Promise.all(asks())
+  await server.kill()
+  // After that many the driver would wait for ten seconds at least.
+  for (let round = 0; round < 4; round += 1) await Promise.all(asks().map(failureOf))
+  await server.start()
+  expect(await ask()).toEqual([['up']])
 })
 
 describe.each(['a URL', 'a pool'])('on %s, PostgreSQL that stands still', (what) => {

@@ -16,6 +16,14 @@ const STATEMENT_TIMEOUT_MS = LIMIT_MS
 /** Below the limit of a step, which could only say that no connection came. */
 const CONNECT_TIMEOUT_MS = LIMIT_MS - 300
 
+/**
+ * How long postgres.js leaves a connection alone that has failed. By itself it does so for up to 20 s, more with each
+ * failure of any of them, and steps would fail that long after the server is back. Only steps make it connect, and the
+ * connections are few: more often does no harm.
+ */
+const BACKOFF_MS = 500
+
+type PostgresJsOfUrl = (url: string, options: object) => ReturnType<MakePostgresJs>
 type PoolClass = new (options: object) => PgPool & { end(): Promise<void> }
 
 /** A small pool for a URL, opened on first use and closed with the store. */
@@ -122,9 +130,14 @@ async function open(url: string, serverLimits: boolean): Promise<Database> {
     () => import('postgres'),
     'postgresStore: no PostgreSQL driver can be loaded; run `npm install pg`, or pass a client of your own',
   )
-  const sql = (postgres.default as (url: string, options: object) => ReturnType<MakePostgresJs>)(url, {
+  return openPostgresJs(postgres.default as PostgresJsOfUrl, url, limits)
+}
+
+export function openPostgresJs(postgres: PostgresJsOfUrl, url: string, limits: object): Database {
+  const sql = postgres(url, {
     max: MAX_CONNECTIONS,
     connect_timeout: CONNECT_TIMEOUT_MS / 1000,
+    backoff: () => BACKOFF_MS / 1000,
     // Of no use to us; and when the connection is cut while it asks for them, nobody handles the rejection (3.4.9).
     fetch_types: false,
     onnotice: () => {},
