@@ -86,6 +86,22 @@ describe.each(everyClient)('the table of $name', (client) => {
   })
 })
 
+it('a table made by hand whose keys are compared as a person would is refused: it takes different keys for one', async () => {
+  await query(`create collation if not exists without_case
+    (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`)
+  await query(postgresSql().replace('key text collate "C"', 'key text collate without_case'))
+  const refused = storeOn(url)
+  expect(await failureOf(refused.open())).toMatchObject({
+    code: 'INVALID_OPTION',
+    message: expect.stringMatching(
+      /column key should be text collate "C".*name another table[^]*create table/,
+    ),
+  })
+  await query('alter table holdfast_locks alter column key type text collate "C"')
+  await refused.open()
+  await Promise.all(['key', 'KEY'].map((key) => grantOf(refused, askFor(key))))
+})
+
 it('a schema that several find dropped, and one of them creates before the others: nobody fails', async () => {
   const [one, two] = [storeOn(url, { schema: 'twice' }), storeOn(url, { schema: 'twice' })]
   await Promise.all([one.open(), two.open()])

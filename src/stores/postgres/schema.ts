@@ -72,7 +72,7 @@ export function namesFrom(given: { readonly schema?: unknown; readonly table?: u
   }
 }
 
-/** What is wrong with the relation that was found: rows of [column, type, relkind, relpersistence, encoding]. */
+/** What is wrong with the relation that was found: rows of [column, type, relkind, relpersistence, encoding, deterministic]. */
 export function problemsOf(found: readonly (readonly unknown[])[]): string[] {
   const [first] = found
   if (!first) return ['it is not there']
@@ -80,5 +80,7 @@ export function problemsOf(found: readonly (readonly unknown[])[]): string[] {
   if (encoding !== 'UTF8') return [`the encoding of the database is ${String(encoding)}, not UTF8`]
   if (kind !== 'r' && kind !== 'p') return ['it is not a table']
   if (persistence !== 'p') return ['it is unlogged or temporary, and would forget its locks in a crash']
+  if (found.some(([column, , , , , deterministic]) => column === 'key' && deterministic === 'false'))
+    return ['column key should be text collate "C", and not of a collation that takes different keys for one']
   return wrongColumns(COLUMNS, found)
 }

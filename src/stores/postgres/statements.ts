@@ -137,10 +137,11 @@ select max(key) from looked_at having count(*) >= $2::text::bigint`,
     // One row per column, or one without a column if there is no such relation; none without the schema.
     inspect: unnamed(
       `select a.attname::text, format_type(a.atttypid, a.atttypmod), c.relkind::text, c.relpersistence::text,
-  current_setting('server_encoding')
+  current_setting('server_encoding'), o.collisdeterministic::text
 from pg_namespace as n
 left join pg_class as c on c.relnamespace = n.oid and c.relname = $2::text
 left join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+left join pg_collation as o on o.oid = a.attcollation
 where n.nspname = $1::text`,
     ),
   }

@@ -142,4 +142,14 @@ export const POSTGRES_BUGS: readonly Bug[] = [
     ),
     tests: 'test/faults/postgres-js-transform.test.ts',
   },
+  {
+    ...mutant(
+      'a table whose collation takes different keys for one is used',
+      'src/stores/postgres/schema.ts',
+      "&& deterministic === 'false'",
+      "&& deterministic === 'no'",
+      'a table made by hand whose keys',
+    ),
+    tests: 'test/faults/postgres-table.test.ts',
+  },
 ]
