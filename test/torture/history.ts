@@ -128,10 +128,18 @@ export type NemesisHappening =
   | { readonly is: 'died'; readonly worker: string; readonly code: string; readonly wanted: boolean }
   /** From here on there are no faults: everything that waits must come to its turn. */
   | { readonly is: 'calm' }
-  /** What the store listed while the workers ended, and by whom it was held; `at` is before it was asked. */
-  | { readonly is: 'listed'; readonly locks: readonly { readonly key: string; readonly by: string }[] }
+  /** What the store listed while the workers ended; `at` is before it was asked. */
+  | { readonly is: 'listed'; readonly locks: readonly Listed[] }
   /** What the store still listed when all had closed and the longest lease of a dead worker had run out. */
-  | { readonly is: 'left'; readonly keys: readonly string[] }
+  | { readonly is: 'left'; readonly locks: readonly Listed[] }
+
+/** A key that is held, as the store says. */
+export interface Listed {
+  readonly key: string
+  /** A worker. */
+  readonly by: string
+  readonly grant: number
+}
 
 export class HistoryWriter {
   readonly #file: number

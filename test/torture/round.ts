@@ -2,12 +2,11 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocks, type Locks } from '../../src/locks.ts'
-import type { LockRecord } from '../../src/store.ts'
 import { ServerFolder } from '../servers/server-folder.ts'
 import { Random } from '../simulation/random.ts'
 import type { Arena, OpenArena } from './arenas/arena.ts'
 import { Crew } from './crew.ts'
-import { type Entry, HistoryWriter, now, readHistory } from './history.ts'
+import { type Entry, HistoryWriter, type Listed, now, readHistory } from './history.ts'
 import { Nemesis } from './nemesis/index.ts'
 import { patiently } from './nemesis/server-strikes.ts'
 import { Network } from './network.ts'
@@ -88,7 +87,7 @@ async function play(
     history.note({ is: 'calm' })
     await sleep(calmMs)
     await watched(crew.end(), history, locks)
-    history.note({ is: 'left', keys: await left(locks) })
+    history.note({ is: 'left', locks: await left(locks) })
     network.assertUsed()
   } finally {
     over.abort()
@@ -112,9 +111,7 @@ async function watched(ending: Promise<void>, history: HistoryWriter, locks: Loc
     for (let isLast = false; !isLast; await Promise.race([end, sleep(LOOKS_MS)])) {
       isLast = ended
       const at = now()
-      const found = await patiently(() => held(locks))
-      const seen = found.map(({ key, holder }) => ({ key, by: holder.instance }))
-      history.note({ is: 'listed', locks: seen }, at)
+      history.note({ is: 'listed', locks: await patiently(() => held(locks)) }, at)
     }
   } finally {
     await end
@@ -122,25 +119,25 @@ async function watched(ending: Promise<void>, history: HistoryWriter, locks: Loc
 }
 
 /** What is held when the leases of the dead have run out, looked at again while there may be a reason for it. */
-async function left(locks: Locks): Promise<string[]> {
+async function left(locks: Locks): Promise<Listed[]> {
   const end = now() + LATEST_MS
   await sleep(LONGEST_LEASE_MS)
   for (;;) {
     const isLast = now() >= end
-    const keys = (await patiently(() => held(locks))).map(({ key }) => key)
-    if (isLast || keys.length === 0) return keys
+    const found = await patiently(() => held(locks))
+    if (isLast || found.length === 0) return found
     await sleep(LOOKS_MS)
   }
 }
 
-async function held(locks: Locks): Promise<LockRecord[]> {
-  const all: LockRecord[] = []
+async function held(locks: Locks): Promise<Listed[]> {
+  const all: Listed[] = []
   for (let after: string | null | undefined; after !== null;) {
     const { locks: found, next } = await locks.list({
       limit: 1000,
       ...(after === undefined ? {} : { after }),
     })
-    all.push(...found)
+    all.push(...found.map(({ key, grant, holder }) => ({ key, by: holder.instance, grant })))
     after = next
   }
   return all

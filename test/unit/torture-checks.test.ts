@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { check } from '../torture/check.ts'
+import type { Listed } from '../torture/history.ts'
 import { Story } from './torture-story.ts'
 
 const LEASE = { from: 100, to: 200, grant: 5 }
@@ -208,8 +209,9 @@ describe('G4 owner only', () => {
 
 describe('G5 nothing left', () => {
   it('is broken by a key that is held for nobody', () => {
-    expect(new Story().note(1, 'nemesis', { is: 'left', keys: [] }).broken).toEqual([])
-    expect(new Story().note(1, 'nemesis', { is: 'left', keys: ['k'] }).broken).toEqual(['G5'])
+    const left = (locks: Listed[]): string[] => new Story().note(1, 'nemesis', { is: 'left', locks }).broken
+    expect(left([])).toEqual([])
+    expect(left([{ key: 'k', by: 'w1', grant: 5 }])).toEqual(['G5'])
   })
 
   it('is not taken for kept when nobody looked', () => {
@@ -227,7 +229,7 @@ describe('G5 nothing left', () => {
         .note(300, 'w1', { is: 'closing' })
         .note(310, 'w1', { is: 'closed' })
         .died('w1', 400)
-        .note(at, 'nemesis', { is: 'listed', locks: [{ key: 'k', by }] })
+        .note(at, 'nemesis', { is: 'listed', locks: [{ key: 'k', by, grant: 5 }] })
     expect(listed(305, 'w1').broken).toEqual([])
     expect(listed(320, 'w1').broken).toEqual(['G5'])
     expect(listed(320, 'w2').broken).toEqual([])
@@ -237,6 +239,22 @@ describe('G5 nothing left', () => {
     // Servers that failed over by themselves may have forgotten its release.
     expect(listed(320, 'w1').fault(290, 300, { loses: true }).broken).toEqual([])
     expect(listed(320, 'w1').fault(290, 300).broken).toEqual(['G5'])
+  })
+
+  it('says which grant is held, and which call asked for it', () => {
+    const told = (story: Story): string[] =>
+      check(story.note(20_000, 'nemesis', { is: 'left', locks: [{ key: 'k', by: 'w1', grant: 5 }] }).entries)
+        .filter(({ guarantee }) => guarantee === 'G5')
+        .map(({ message }) => message)
+    const ask = { step: 'acquire', owner: 'owner 5', sentAt: 10 } as const
+    const left = '"k" is still held for nobody, by w1'
+    expect(told(new Story())).toEqual([`${left} (grant 5)`])
+    expect(told(new Story().step('w1', { ...ask, repliedAt: 12, answer: 5 }))).toEqual([
+      `${left} (grant 5, by call 1)`,
+    ])
+    expect(told(new Story().step('w1', ask))).toEqual([
+      `${left} (grant 5, perhaps by call 1, which had no answer)`,
+    ])
   })
 })
 

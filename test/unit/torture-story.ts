@@ -123,7 +123,7 @@ export class Story {
     const end = { at: (entries.at(-1)?.at ?? 0) + 1, by: 'nemesis' }
     if (!entries.some(({ is }) => is === 'calm')) entries.push({ ...end, is: 'calm' })
     if (!entries.some(({ is }) => is === 'listed')) entries.push({ ...end, is: 'listed', locks: [] })
-    if (!entries.some(({ is }) => is === 'left')) entries.push({ ...end, is: 'left', keys: [] })
+    if (!entries.some(({ is }) => is === 'left')) entries.push({ ...end, is: 'left', locks: [] })
     return entries
   }
 

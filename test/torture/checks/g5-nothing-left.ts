@@ -1,3 +1,4 @@
+import type { Listed } from '../history.ts'
 import type { Findings } from './findings.ts'
 import type { Round } from './round.ts'
 import { touches } from './span.ts'
@@ -14,17 +15,32 @@ export function nothingLeft(round: Round, findings: Findings): void {
   if (listed.length === 0 || left.length === 0)
     findings.fail('G5', 'nobody looked at what was left', { from: endAt })
   for (const { at, locks } of listed) {
-    for (const { key, by } of locks) {
+    for (const lock of locks) {
+      const { key, by } = lock
       const closedAt = workers.get(by)?.closedAt ?? null
       if (closedAt === null || closedAt > at || mayBeLate(round, key, by, at)) continue
       if (round.losses.some((loss) => touches(loss, { from: at - LATE_MS, to: at }))) continue
-      const message = `"${key}" is still held by ${by}, which has closed`
+      const message = `"${key}" is still held by ${by} (${grantOf(round, lock)}), which has closed`
       findings.fail('G5', message, { key, from: closedAt, to: at, workers: [by] })
     }
   }
-  for (const { at, keys } of left) {
-    for (const key of keys) findings.fail('G5', `"${key}" is still held, for nobody`, { key, from: at })
+  for (const { at, locks } of left) {
+    for (const lock of locks) {
+      const { key, by } = lock
+      const message = `"${key}" is still held for nobody, by ${by} (${grantOf(round, lock)})`
+      findings.fail('G5', message, { key, from: at, workers: [by] })
+    }
   }
+}
+
+/** With the call that asked for it: the one that was answered with it, or the last that was not answered. */
+function grantOf({ store }: Round, { key, by, grant }: Listed): string {
+  const known = store.grant(key, grant)?.confirmed.find(({ step }) => step === 'acquire')
+  if (known) return `grant ${grant}, by call ${known.call}`
+  const lost = [...store.owners.values()]
+    .flatMap((owner) => (owner.key === key && owner.by === by ? owner.steps : []))
+    .findLast(({ step, answer }) => step === 'acquire' && answer === null)
+  return lost ? `grant ${grant}, perhaps by call ${lost.call}, which had no answer` : `grant ${grant}`
 }
 
 /** A call that was not answered may have come too late to be undone, or may not have come. */

@@ -1,10 +1,9 @@
-import type { Entry } from '../history.ts'
+import type { Entry, Listed } from '../history.ts'
 import { Evictions } from './evictions.ts'
 import { type Span, union } from './span.ts'
 import { StoreView } from './store-view.ts'
 
 type Ask = Extract<Entry, { is: 'ask' }>
-type Listed = Extract<Entry, { is: 'listed' }>
 type Remains = Extract<Entry, { is: 'remains' }>
 export type Written = Extract<Entry, { is: 'written' }>
 
@@ -50,6 +49,12 @@ export interface FaultSpan extends Span {
   readonly loses: boolean
 }
 
+/** What the store said that it held. */
+export interface Look {
+  readonly at: number
+  readonly locks: readonly Listed[]
+}
+
 /** A history, put together: what belongs together stands together. */
 export class Round {
   readonly attempts: Attempt[] = []
@@ -60,8 +65,8 @@ export class Round {
   readonly losses: readonly Span[]
   readonly store: StoreView = new StoreView()
   readonly evictions: Evictions = new Evictions()
-  readonly listed: Listed[] = []
-  readonly left: { readonly at: number; readonly keys: readonly string[] }[] = []
+  readonly listed: Look[] = []
+  readonly left: Look[] = []
   readonly endAt: number
   calmAt: number = Infinity
   readonly #attempts = new Map<string, Attempt>()

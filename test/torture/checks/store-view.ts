@@ -3,6 +3,8 @@ import type { Entry } from '../history.ts'
 /** One claim of one call to the store, and its answer. */
 export interface Step {
   readonly by: string
+  /** The number of the call, unique within its worker. */
+  readonly call: number
   readonly step: 'acquire' | 'renew' | 'release'
   readonly key: string
   readonly owner: string
@@ -52,7 +54,7 @@ export class StoreView {
       this.calls += 1
       const steps = entry.claims.map(({ key, owner, leaseMs = 0 }): Step => {
         const rest = { sentAt: at, repliedAt: Infinity, answer: null }
-        return { by, step: entry.step, key, owner, leaseMs, ...rest }
+        return { by, call, step: entry.step, key, owner, leaseMs, ...rest }
       })
       for (const step of steps) this.#owner(step).steps.push(step)
       this.#calls.set(id, steps)
