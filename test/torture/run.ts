@@ -6,6 +6,7 @@ import { arenaOf, type StoreName } from './arenas/index.ts'
 import { examine } from './check.ts'
 import { type Figures, figuresOf, sumOf } from './figures.ts'
 import type { Entry } from './history.ts'
+import { SHORTEST_ROUND_MS } from './options.ts'
 import { playRound } from './round.ts'
 import type { Result } from './table.ts'
 import { timeline } from './timeline.ts'
@@ -21,8 +22,6 @@ export interface RunOptions {
   readonly keep: string | undefined
 }
 
-/** What is left after the last whole round and is shorter than this is no round. */
-const SHORTEST_ROUND_MS = 5_000
 const SHOWN = 10
 
 export async function runStore(store: StoreName, options: RunOptions): Promise<Result> {
