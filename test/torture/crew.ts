@@ -6,10 +6,13 @@ import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { bundled } from '../support/bundled.ts'
 import type { HistoryWriter } from './history.ts'
+import { ready } from './readiness.ts'
 import type { Command, Orders } from './worker/index.ts'
 
 const WORKER = fileURLToPath(new URL('./worker/index.ts', import.meta.url))
 const STARTING = 4
+/** More than all its tries to open its store, of three seconds each. */
+const LONGEST_START_MS = 90_000
 /** Waiting asks, a body, and all that closing may wait for: much more than it takes. */
 const LONGEST_END_MS = 60_000
 
@@ -38,6 +41,8 @@ export class Crew {
   /** Those that are meant to die now. */
   readonly #doomed = new Set<string>()
   #ending = false
+  /** Why one that nobody waits for did not start. */
+  #failure: unknown
 
   constructor(options: CrewOptions) {
     this.#options = options
@@ -56,14 +61,17 @@ export class Crew {
     await Promise.all(Array.from({ length: STARTING }, next))
   }
 
-  /** Resolves when it works. */
+  /** Resolves when it works, rejects if it never does. */
   async #start(place: number): Promise<void> {
+    const program = await bundled(WORKER)
+    // After a failure of another one, nobody would end it.
+    if (this.#ending) return
     const life = (this.#lives.get(place) ?? 0) + 1
     this.#lives.set(place, life)
     const name = life === 1 ? `w${place}` : `w${place}.${life}`
     const orders: Orders = { name, ...this.#options.orders(place) }
     const output = openSync(join(orders.folder, `${name}.output`), 'w')
-    const child = fork(await bundled(WORKER), [JSON.stringify(orders)], {
+    const child = fork(program, [JSON.stringify(orders)], {
       execArgv: [],
       stdio: ['ignore', output, output, 'ipc'],
     })
@@ -71,7 +79,13 @@ export class Crew {
     const gone = once(child, 'exit').then(([code, signal]) => this.#died(name, place, String(code ?? signal)))
     this.#workers.set(place, { name, place, process: child, gone })
     this.#watch()
-    await Promise.race([once(child, 'message'), gone])
+    try {
+      await ready(name, child, gone, LONGEST_START_MS)
+    } catch (error) {
+      this.#doomed.add(name)
+      child.kill('SIGKILL')
+      throw error
+    }
   }
 
   tell(worker: Worker, command: Command): void {
@@ -84,6 +98,11 @@ export class Crew {
     worker.process.kill('SIGKILL')
     await worker.gone
     await this.#start(worker.place)
+  }
+
+  /** Also one that took the place of one that had died by itself. */
+  assertStarted(): void {
+    if (this.#failure) throw new Error('a worker that had died had no successor', { cause: this.#failure })
   }
 
   /** All are told to finish, and must end by themselves. */
@@ -122,7 +141,9 @@ export class Crew {
     if (this.#workers.get(place)?.name === worker) this.#workers.delete(place)
     this.#watch()
     // One that died by itself is a violation; the round goes on without a gap all the same.
-    if (!wanted && !this.#ending) void this.#start(place)
+    if (!wanted && !this.#ending) {
+      void this.#start(place).catch((error: unknown) => (this.#failure ??= error))
+    }
   }
 
   #watch(): void {

@@ -88,6 +88,7 @@ async function play(
     await sleep(calmMs)
     await watched(crew.end(), history, locks)
     history.note({ is: 'left', locks: await left(locks) })
+    crew.assertStarted()
     network.assertUsed()
   } finally {
     over.abort()
