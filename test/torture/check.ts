@@ -16,6 +16,7 @@ import { wordComes } from './checks/g2-word-comes.ts'
 import { risingTokens } from './checks/g3-rising-tokens.ts'
 import { ownerOnly } from './checks/g4-owner-only.ts'
 import { ownerRefused } from './checks/g4-owner-refused.ts'
+import { freeKey } from './checks/g5-free-key.ts'
 import { nothingLeft } from './checks/g5-nothing-left.ts'
 import { renewedForNobody } from './checks/g5-renewed-for-nobody.ts'
 import { lossIsTold } from './checks/g6-loss-is-told.ts'
@@ -45,6 +46,7 @@ const CHECKS: readonly Check[] = [
   ownerOnly,
   ownerRefused,
   nothingLeft,
+  freeKey,
   renewedForNobody,
   lossIsTold,
   codes,

@@ -95,6 +95,7 @@ describe('G3 rising tokens', () => {
     const granted = { step: 'acquire', owner: 'owner 4', sentAt: 295, repliedAt: 299, answer: 4 } as const
     const after = (answer: 'no' | 'fault'): string[] =>
       new Story()
+        .hold('w3', { from: 20, to: 80, grant: 3 })
         .hold('w1', LEASE)
         .fault(220, 230, { loses: true })
         .step('w2', { ...granted, sentAt: 50, repliedAt: 51, answer })

@@ -61,6 +61,8 @@ export class Round {
   readonly workers: Map<string, Worker> = new Map()
   readonly written: Written[] = []
   readonly faults: readonly FaultSpan[]
+  /** Those on servers, or on the network of all: not on a single worker. */
+  readonly sharedFaults: readonly FaultSpan[]
   /** When the store may have forgotten what it was told before their end. */
   readonly losses: readonly Span[]
   readonly store: StoreView = new StoreView()
@@ -77,6 +79,7 @@ export class Round {
     for (const entry of entries) this.#take(entry)
     this.endAt = entries.at(-1)?.at ?? 0
     this.faults = [...this.#faults.values()]
+    this.sharedFaults = this.faults.filter(({ target }) => !this.workers.has(target))
     this.evictions.settle(this.faults)
     this.losses = union(this.faults.filter(({ loses }) => loses))
   }
@@ -88,7 +91,7 @@ export class Round {
 
   /** Those that may have come between a worker and its store. */
   faultsOn(name: string): FaultSpan[] {
-    return this.faults.filter(({ target }) => target === name || !this.workers.has(target))
+    return [...this.sharedFaults, ...this.faults.filter(({ target }) => target === name)]
   }
 
   /** When a worker did not run. What is shorter than 600 ms and was not ordered is not known. */

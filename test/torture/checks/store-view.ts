@@ -12,6 +12,8 @@ export interface Step {
   readonly sentAt: number
   /** Infinity if no answer came: it may take effect at any time. */
   repliedAt: number
+  /** When it ended without an answer, if it did: it may take effect later all the same. */
+  failedAt: number | null
   /** Null if its outcome is not known. */
   answer: number | 'yes' | 'no' | null
 }
@@ -53,7 +55,7 @@ export class StoreView {
     if (entry.is === 'call') {
       this.calls += 1
       const steps = entry.claims.map(({ key, owner, leaseMs = 0 }): Step => {
-        const rest = { sentAt: at, repliedAt: Infinity, answer: null }
+        const rest = { sentAt: at, repliedAt: Infinity, failedAt: null, answer: null }
         return { by, call, step: entry.step, key, owner, leaseMs, ...rest }
       })
       for (const step of steps) this.#owner(step).steps.push(step)
@@ -62,15 +64,13 @@ export class StoreView {
     }
     const texts = entry.is === 'failed' ? [entry.error] : (entry.errors ?? [])
     for (const text of texts) this.errors.push({ at, by, text })
-    if (entry.is === 'reply') {
-      this.#calls.get(id)?.forEach((step, i) => {
-        const answer = entry.answers[i] ?? 'fault'
-        if (answer === 'fault') return
-        step.repliedAt = at
-        step.answer = answer
-        if (typeof answer === 'number') this.#confirm(step, answer)
-      })
-    }
+    this.#calls.get(id)?.forEach((step, i) => {
+      const answer = (entry.is === 'reply' ? entry.answers[i] : null) ?? 'fault'
+      if (answer === 'fault') return void (step.failedAt = at)
+      step.repliedAt = at
+      step.answer = answer
+      if (typeof answer === 'number') this.#confirm(step, answer)
+    })
     this.#calls.delete(id)
   }
 
