@@ -25,6 +25,7 @@ import { backToWork } from './checks/g7-back-to-work.ts'
 import { calm } from './checks/g7-calm.ts'
 import { wholeWait } from './checks/g7-whole-wait.ts'
 import { inOrder } from './checks/g8-in-order.ts'
+import { woken } from './checks/g8-woken.ts'
 import { slice } from './checks/g9-slice.ts'
 import { reEntry } from './checks/g10-re-entry.ts'
 import { closing } from './checks/g12-closing.ts'
@@ -54,6 +55,7 @@ const CHECKS: readonly Check[] = [
   backToWork,
   wholeWait,
   inOrder,
+  woken,
   slice,
   reEntry,
   closing,

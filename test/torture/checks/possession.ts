@@ -1,16 +1,10 @@
 import { longest } from './certainty.ts'
 import type { Round } from './round.ts'
-import { type Span, touches } from './span.ts'
+import { gaps, type Span, touches, union } from './span.ts'
 import type { Owner, Step } from './store-view.ts'
 
 /** So long after it was sent, or after a fault that was on its way, no server carries out a call, nor a copy of it. */
 const LATE_MS = 10_000
-
-/** From when it was asked for until the last moment at which the lease can have run out by itself. */
-interface Possession extends Span {
-  /** The call by which it was over before that, if the store did not forget it. */
-  readonly release: Span | null
-}
 
 /**
  * When each key may have been held, however late what was sent took effect. The other side of `certainties`: a key that is
@@ -18,7 +12,7 @@ interface Possession extends Span {
  */
 export class Possessions {
   readonly #round: Round
-  readonly #byKey = new Map<string, Possession[]>()
+  readonly #byKey = new Map<string, Span[]>()
   readonly #hindered = new Map<string, readonly Span[]>()
 
   constructor(round: Round) {
@@ -32,36 +26,41 @@ export class Possessions {
 
   /** By when all leases were over that may have begun before `at`; -Infinity if there were none. */
   freeSince(key: string, at: number): number {
-    const ends = (this.#byKey.get(key) ?? []).map(({ from, to, release }) => {
-      if (from > at) return -Infinity
-      const isForgotten =
-        release && this.#round.losses.some((loss) => touches(loss, { from: release.from, to: at }))
-      return release && !isForgotten ? Math.min(to, release.to) : to
-    })
-    return ends.reduce((latest, end) => Math.max(latest, end), -Infinity)
+    const begun = (this.#byKey.get(key) ?? []).filter(({ from }) => from <= at)
+    return begun.reduce((latest, { to }) => Math.max(latest, to), -Infinity)
+  }
+
+  /** When nobody can have held the key, in order. */
+  free(key: string): Span[] {
+    return gaps(union(this.#byKey.get(key) ?? []))
   }
 
   /** Evictions are left out: without them it can only be held for longer. */
-  #of({ steps }: Owner): Possession[] {
-    const held = steps.flatMap((step) => {
+  #of({ steps }: Owner): Span[] {
+    const effective = steps.flatMap((step) => {
       const until = this.#effectiveUntil(step)
       return step.step === 'release' || until === null ? [] : [{ step, until }]
     })
-    return held.flatMap(({ step: ask, until }): Possession[] => {
+    return effective.flatMap(({ step: ask, until }): Span[] => {
       if (ask.step !== 'acquire') return []
       let to = until + longest(ask.leaseMs)
       // One that comes when it has run out does not take it back.
-      for (const { step, until: renewedAt } of held)
+      for (const { step, until: renewedAt } of effective) {
         if (step.sentAt >= ask.sentAt && step.sentAt <= to)
           to = Math.max(to, renewedAt + longest(step.leaseMs))
-      // Whether it was still in force then or not: it is not any more.
+      }
+      const from = ask.sentAt
+      // Whether it was still in force then or not, by the answer: it is not any more.
       const release = steps.find(
         ({ step, answer, sentAt }) => step === 'release' && answer !== null && sentAt > until,
       )
-      return [
-        { from: ask.sentAt, to, release: release ? { from: release.sentAt, to: release.repliedAt } : null },
-      ]
+      if (!release || this.#mayBeForgotten({ from: release.sentAt, to })) return [{ from, to }]
+      return [{ from, to: Math.min(to, release.repliedAt) }]
     })
+  }
+
+  #mayBeForgotten(span: Span): boolean {
+    return this.#round.losses.some((loss) => touches(loss, span))
   }
 
   /** Null if it has no effect. In a fault, a driver may send a call again whose answer came, and the first copy be late. */
