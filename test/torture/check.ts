@@ -13,6 +13,7 @@ import { exclusionAtTheStore } from './checks/g1-at-the-store.ts'
 import { earlyWord } from './checks/g2-early-word.ts'
 import { refusedRenewal } from './checks/g2-refused-renewal.ts'
 import { wordComes } from './checks/g2-word-comes.ts'
+import { ownToken } from './checks/g3-own-token.ts'
 import { risingTokens } from './checks/g3-rising-tokens.ts'
 import { ownerOnly } from './checks/g4-owner-only.ts'
 import { ownerRefused } from './checks/g4-owner-refused.ts'
@@ -43,6 +44,7 @@ const CHECKS: readonly Check[] = [
   wordComes,
   refusedRenewal,
   risingTokens,
+  ownToken,
   guard,
   ownerOnly,
   ownerRefused,

@@ -31,6 +31,8 @@ interface StepOptions {
 /** A history made by hand. */
 export class Story {
   readonly #entries: Entry[] = []
+  /** By token. */
+  readonly #writers = new Map<number, number>()
   #numbers = 0
 
   note(at: number, by: string, happening: Happening): this {
@@ -93,9 +95,19 @@ export class Story {
     return this.#fault(from, to, { fault: 'worker paused', target, loses: false })
   }
 
+  /** Under a lease with that token, of which nothing else is told. */
   write(at: number, token: number, guarded: 'taken' | 'stale'): this {
-    const rest = { worker: 'w1', id: 1, key: 'k', guarded }
+    const id = this.#writers.get(token) ?? this.#writer(token)
+    const rest = { worker: 'w1', id, key: 'k', guarded }
     return this.note(at, 'resource', { is: 'written', token: String(token), ...rest })
+  }
+
+  #writer(token: number): number {
+    const id = this.#number()
+    this.#writers.set(token, id)
+    this.note(0, 'w1', { is: 'ask', id, how: 'try', keys: ['k'], waitMs: 0, leaseMs: 1000 })
+    this.note(0, 'w1', { is: 'granted', id, tokens: [String(token)] })
+    return id
   }
 
   fault(from: number, to: number, options: { loses?: boolean; target?: string } = {}): this {

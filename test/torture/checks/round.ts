@@ -21,7 +21,12 @@ export interface Attempt {
   tokens: readonly bigint[]
   refused: { readonly at: number; readonly code: string } | null
   /** Each look at `held`. */
-  readonly acts: { readonly at: number; readonly key: string; readonly held: boolean }[]
+  readonly acts: {
+    readonly at: number
+    readonly key: string
+    readonly token: string
+    readonly held: boolean
+  }[]
   lostAt: number | null
   releaseAt: number | null
   /** `ok`: it was held until then. */
@@ -82,6 +87,10 @@ export class Round {
     this.sharedFaults = this.faults.filter(({ target }) => !this.workers.has(target))
     this.evictions.settle(this.faults)
     this.losses = union(this.faults.filter(({ loses }) => loses))
+  }
+
+  attempt(by: string, id: number): Attempt | undefined {
+    return this.#attempts.get(`${by} ${id}`)
   }
 
   /** By the nemesis: what it was about may have no end. */
@@ -158,13 +167,13 @@ export class Round {
   /** What comes of an ask. */
   #go(entry: Extract<Entry, { is: 'granted' | 'refused' | 'act' | 'lost' | 'release' | 'released' }>): void {
     const { at, by, id } = entry
-    const attempt = this.#attempts.get(`${by} ${id}`)
+    const attempt = this.attempt(by, id)
     if (!attempt) throw new Error(`${by} has "${entry.is}" for ${id}, which it never asked for`)
     if (entry.is === 'granted') {
       attempt.grantedAt = at
       attempt.tokens = entry.tokens.map(BigInt)
     } else if (entry.is === 'refused') attempt.refused = entry
-    else if (entry.is === 'act') attempt.acts.push({ at, key: entry.key, held: entry.held })
+    else if (entry.is === 'act') attempt.acts.push(entry)
     else if (entry.is === 'lost') attempt.lostAt = at
     else if (entry.is === 'release') attempt.releaseAt = at
     else attempt.released = { at, ok: entry.ok === true, code: entry.code ?? null }
