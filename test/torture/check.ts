@@ -11,6 +11,7 @@ import { type Figures, Findings } from './checks/findings.ts'
 import { exclusionAmongHolders } from './checks/g1-among-holders.ts'
 import { exclusionAtTheStore } from './checks/g1-at-the-store.ts'
 import { earlyWord } from './checks/g2-early-word.ts'
+import { falseAlarm } from './checks/g2-false-alarm.ts'
 import { refusedRenewal } from './checks/g2-refused-renewal.ts'
 import { wordComes } from './checks/g2-word-comes.ts'
 import { ownToken } from './checks/g3-own-token.ts'
@@ -20,6 +21,7 @@ import { ownerRefused } from './checks/g4-owner-refused.ts'
 import { freeKey } from './checks/g5-free-key.ts'
 import { nothingLeft } from './checks/g5-nothing-left.ts'
 import { renewedForNobody } from './checks/g5-renewed-for-nobody.ts'
+import { falseLoss } from './checks/g6-false-loss.ts'
 import { lossIsTold } from './checks/g6-loss-is-told.ts'
 import { codes } from './checks/codes.ts'
 import { backToWork } from './checks/g7-back-to-work.ts'
@@ -43,6 +45,7 @@ const CHECKS: readonly Check[] = [
   earlyWord,
   wordComes,
   refusedRenewal,
+  falseAlarm,
   risingTokens,
   ownToken,
   guard,
@@ -52,6 +55,7 @@ const CHECKS: readonly Check[] = [
   freeKey,
   renewedForNobody,
   lossIsTold,
+  falseLoss,
   codes,
   calm,
   backToWork,

@@ -7,7 +7,8 @@ function refused(how: 'acquire' | 'try' | 'using' | 're-enter' | 'several', code
 }
 
 function ended(how: 'acquire' | 'using', code: string): string[] {
-  const story = new Story().hold('w1', { from: 100, to: 200, grant: 5, how, ok: false })
+  const lease = { from: 100, to: 200, grant: 5, how, releases: false, ok: false } as const
+  const story = new Story().hold('w1', lease).evict(150, 160, 5)
   const id = story.entries.find(({ is }) => is === 'ask') as { readonly id: number }
   return story.note(203, 'w1', { is: 'released', id: id.id, ok: null, code }).broken
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Story } from './torture-story.ts'
 
-/** Its holder will hear that it is lost. */
+/** Until when it was held is not known. */
 const LOSER = { from: 100, to: 200, grant: 5, releases: false, ok: false } as const
 const OTHER = { from: 150, to: 250, grant: 6 } as const
 

@@ -14,6 +14,7 @@ interface HoldOptions {
   /** Whether the store heard of it and of its end. */
   readonly asks?: boolean
   readonly releases?: boolean
+  /** False: the store could not be told of its end. */
   readonly ok?: boolean
 }
 
@@ -64,7 +65,8 @@ export class Story {
     for (const at of [from + 1, to - 1]) this.note(at, by, { is: 'act', id, key, token, held: true })
     this.note(to, by, { is: 'release', id })
     if (releases) this.step(by, { step: 'release', owner, sentAt: to, repliedAt: to + 1, answer: 'yes', key })
-    return this.note(to + 2, by, { is: 'released', id, ok })
+    if (ok) return this.note(to + 2, by, { is: 'released', id, ok })
+    return this.note(to + 2, by, { is: 'released', id, ok: null, code: 'LOCK_RELEASE_FAILED' })
   }
 
   step(by: string, { step, owner, sentAt, repliedAt, answer, key = 'k', leaseMs = 1000 }: StepOptions): this {

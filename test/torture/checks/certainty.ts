@@ -2,6 +2,9 @@ import type { Round } from './round.ts'
 import { gaps, type Span, touches } from './span.ts'
 import type { Grant, Step } from './store-view.ts'
 
+/** An answer to a call that core has given up, after three seconds, says nothing to it. */
+export const HEARD_MS = 2500
+
 /** From the reply `from` until `to`, whatever the order of the server's steps was, the key was held under this grant. */
 export interface Certain extends Span {
   readonly grant: Grant

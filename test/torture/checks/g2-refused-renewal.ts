@@ -1,11 +1,10 @@
+import { HEARD_MS } from './certainty.ts'
 import type { Findings } from './findings.ts'
 import type { Attempt, Round } from './round.ts'
 import { outside } from './span.ts'
 
 /** From the answer to the word there is no turn of the event loop, and one that takes 600 ms is written down. */
 const SLACK_MS = 700
-/** An answer to a call that core has given up, after three seconds, says nothing to it. */
-const HEARD_MS = 2500
 
 /** Who is told by a renewal that its lease is gone does not wait for its deadline: it has word at once. */
 export function refusedRenewal(round: Round, findings: Findings): void {
