@@ -55,7 +55,7 @@ export interface FaultSpan extends Span {
 }
 
 /** What the store said that it held. */
-export interface Look {
+interface Look {
   readonly at: number
   readonly locks: readonly Listed[]
 }
