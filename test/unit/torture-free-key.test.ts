@@ -71,6 +71,8 @@ describe('G5 free key', () => {
       new Story().step('w1', ask).step('w1', release).fault(97, 150, { target })
     expect(refused(hindered('w1'), 14_000).broken).toEqual([])
     expect(refused(hindered('w2'), 14_000).broken).toEqual(['G5'])
+    const slow = new Story().step('w1', { ...ask, repliedAt: 20_000 }).fault(97, 150, { target: 'w1' })
+    expect(refused(slow, 24_500).broken).toEqual([])
     const again = { ...ask, answer: 'no' } as const
     const other = { ...ask, owner: 'owner 4', sentAt: 50, repliedAt: 55, answer: 4, leaseMs: 60 } as const
     const twice = (): Story => new Story().step('w3', other).step('w1', again)

@@ -13,6 +13,7 @@ const LATE_MS = 10_000
 export class Possessions {
   readonly #round: Round
   readonly #byKey = new Map<string, Span[]>()
+  readonly #free = new Map<string, Span[]>()
   readonly #hindered = new Map<string, readonly Span[]>()
 
   constructor(round: Round) {
@@ -31,8 +32,10 @@ export class Possessions {
   }
 
   /** When nobody can have held the key, in order. */
-  free(key: string): Span[] {
-    return gaps(union(this.#byKey.get(key) ?? []))
+  free(key: string): readonly Span[] {
+    const free = this.#free.get(key) ?? gaps(union(this.#byKey.get(key) ?? []))
+    this.#free.set(key, free)
+    return free
   }
 
   /** Evictions are left out: without them it can only be held for longer. */
@@ -71,7 +74,8 @@ export class Possessions {
       .map(({ to }) => to)
     if (answer === 'no' && (step === 'renew' || ends.length === 0)) return null
     if (answer !== null && ends.length === 0) return repliedAt
-    return Math.max(failedAt ?? sentAt, ...ends) + LATE_MS
+    const endedAt = answer === null ? (failedAt ?? sentAt) : repliedAt
+    return Math.max(endedAt, ...ends) + LATE_MS
   }
 
   /** What may have come between a worker and its store, or kept it from sending at once. */
