@@ -17,5 +17,8 @@ export function replyTo(call: string, reply: unknown): unknown {
   const [of, answer] = Array.isArray(reply) ? (reply as readonly unknown[]) : []
   // A client may be set to give texts as bytes.
   if (String(of) === call) return answer
-  throw new Error('the client gave a call the reply of another one: it has lost count; make a new client')
+  throw new Error(
+    'the client gave a call the reply of another one: it has lost count; make a new ' +
+      'client, one of node-redis with disableOfflineQueue: true',
+  )
 }

@@ -103,12 +103,14 @@ async function ioredis(address: StoreAddress, heard: (error: unknown) => void): 
 async function nodeRedis(address: StoreAddress, heard: (error: unknown) => void): Promise<Client> {
   const { createClient, createCluster, createSentinel } = await import('redis')
   const { kind, url, nodes = [], master = '' } = address
+  // As docs/stores/redis.md says: else a connection that breaks may leave the client out of step for good.
+  const queueless = { disableOfflineQueue: true }
   const make = (): Connecting =>
     kind === 'redis-cluster'
-      ? createCluster({ rootNodes: nodes.map((socket) => ({ socket })) })
+      ? createCluster({ rootNodes: nodes.map((socket) => ({ socket })), defaults: queueless })
       : kind === 'redis-sentinel'
-        ? createSentinel({ name: master, sentinelRootNodes: [...nodes] })
-        : createClient({ url })
+        ? createSentinel({ name: master, sentinelRootNodes: [...nodes], nodeClientOptions: queueless })
+        : createClient({ url, ...queueless })
   // A worker may be born into a fault: a client of several nodes gives up then, and another one is made.
   for (;;) {
     const client = make()
