@@ -3,6 +3,7 @@ import type { RedisClusterOptions } from 'redis'
 import { describe, expect, it } from 'vitest'
 import type { NodeRedisCluster } from '../../src/databases/node-redis.ts'
 import type { RedisClient } from '../../src/stores/redis/client.ts'
+import { isMoving } from '../../src/stores/redis/failures.ts'
 import { NodeRedisClusterClient } from '../../src/stores/redis/node-redis-cluster.ts'
 import { slotOf } from '../../src/stores/redis/slot.ts'
 import type { RedisServer } from '../servers/redis.ts'
@@ -133,6 +134,21 @@ describe.each(drivers)('$name', (driver) => {
     await cluster.moveSlot(slotOf(old), from)
     // Nothing else has told this one.
     expect(await second.client.evalShaAndWait(sha, [old], [], 1, 1000)).toEqual([expect.any(Number), 1])
+  })
+
+  it('G7 a slot that each of two nodes says the other has is taken for one on its way', async () => {
+    const { client } = await stage()
+    const key = `{6}absent ${driver.name}`
+    const from = await ownerOf(key)
+    const { to } = await cluster.beginMove(slotOf(key), await otherThan(from))
+    // As after a fail-over of the node that it is moved to.
+    await to.command('cluster', 'setslot', slotOf(key), 'stable')
+    const calls = [client.eval('return 1', [key], []), client.evalShaAndWait(sha, [key], [], 1, 1000)]
+    const failures = await Promise.all(calls.map((call) => failureOf(call)))
+    await from.command('cluster', 'setslot', slotOf(key), 'stable')
+    expect(failures.map((error) => [error.message, isMoving(error)])).toEqual(
+      calls.map(() => [expect.stringMatching(/^too many redirections\. Last error: .*(MOVED|ASK) /), true]),
+    )
   })
 
   it('a channel whose slot was moved is down, found, and up again', async () => {

@@ -23,6 +23,8 @@ import { slotOf } from './slot.ts'
 import { type Place, Subscriptions } from './subscriptions.ts'
 
 const MAX_REDIRECTIONS = 16
+/** Nothing was run. */
+const HINT = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b(?: \d+ (\S+))?/
 /** While a slot is on its way and its keys are on either side, or nobody has it. */
 const TRY_AGAIN_MS = 100
 const LIMIT_MS = 2500
@@ -174,17 +176,22 @@ async function redirected<T>(
     try {
       return await send()
     } catch (error) {
-      const [, kind = '', address = ''] =
-        /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b(?: \d+ (\S+))?/.exec(
-          error instanceof Error ? error.message : '',
-        ) ?? []
+      const last = lastOf(error)
+      const [, kind = '', address = ''] = HINT.exec(last instanceof Error ? last.message : '') ?? []
       if (kind === '') throw error
-      if (tries === MAX_REDIRECTIONS) {
-        throw new Error(`too many redirections. Last error: ${String(error)}`, { cause: error })
+      const waits = kind === 'TRYAGAIN' || kind === 'CLUSTERDOWN'
+      // Without `follow` the client has followed such an error by itself, and given up.
+      if (tries === MAX_REDIRECTIONS || !(waits || follow)) {
+        throw new Error(`too many redirections. Last error: ${String(last)}`, { cause: error })
       }
-      if (kind === 'TRYAGAIN' || kind === 'CLUSTERDOWN') await pause(TRY_AGAIN_MS)
-      else if (follow) await follow(kind, address)
-      else throw error
+      if (waits) await pause(TRY_AGAIN_MS)
+      else await follow?.(kind, address)
     }
   }
+}
+
+/** Version 6 wraps the last of too many, and 5 throws it as it came. */
+function lastOf(error: unknown): unknown {
+  const wraps = error instanceof Error && error.message === 'Too many Cluster redirections'
+  return wraps ? error.cause : error
 }

@@ -133,4 +133,14 @@ export const REDIS_BUGS: readonly Bug[] = [
     ),
     tests: 'test/unit/redis-parts.test.ts',
   },
+  {
+    ...mutant(
+      'a cluster client of node-redis that gives up between two nodes is not heard to do so',
+      'src/stores/redis/node-redis-cluster.ts',
+      "if (kind === '') throw error",
+      "if (kind === '' || !follow) throw error",
+      'G7 a slot that each of two nodes',
+    ),
+    tests: 'test/faults/redis-node-redis-cluster.test.ts',
+  },
 ]
