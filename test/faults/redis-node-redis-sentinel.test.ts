@@ -93,9 +93,7 @@ describe.each(drivers)('$name', (driver) => {
     const write = (): Promise<unknown> => client.eval(WRITE, [`late ${driver.name}`], [])
     const calls = [write(), write(), write()]
     const givenUp = Promise.allSettled(calls)
-    const reason = expect.objectContaining({
-      message: expect.stringContaining('given up before it was sent'),
-    })
+    const reason = expect.objectContaining({ message: expect.stringMatching(/^given up: no connection /) })
     // All but the one that node-redis has, which waits for as long as there is no master.
     expect(await Promise.allSettled(calls.slice(1))).toEqual([
       { status: 'rejected', reason },

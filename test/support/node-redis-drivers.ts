@@ -19,7 +19,7 @@ export interface NodeRedisDriver {
   readonly packageName: string
   /** Not connected; destroyed after the test. */
   client(options: redis5.RedisClientOptions): NodeRedis & Users
-  pool(options: redis5.RedisClientOptions): NodeRedisPool & Users
+  pool(options: redis5.RedisClientOptions, limits?: { maximum: number }): NodeRedisPool & Users
   cluster(options: redis5.RedisClusterOptions): NodeRedisCluster & Users
   sentinel(options: redis5.RedisSentinelOptions): NodeRedisSentinel & Users
 }
@@ -40,7 +40,7 @@ export const drivers: readonly NodeRedisDriver[] = [
     name: 'node-redis 5',
     packageName: 'redis',
     client: (options) => ending(redis5.createClient(options)),
-    pool: (options) => ending(redis5.createClientPool(options)),
+    pool: (options, limits) => ending(redis5.createClientPool(options, limits)),
     cluster: (options) => ending(redis5.createCluster(options)),
     sentinel: (options) => ending(redis5.createSentinel(options)),
   },
@@ -48,7 +48,7 @@ export const drivers: readonly NodeRedisDriver[] = [
     name: 'node-redis 6',
     packageName: 'redis-6',
     client: (options) => ending(redis6.createClient(options as redis6.RedisClientOptions)),
-    pool: (options) => ending(redis6.createClientPool(options as redis6.RedisClientOptions)),
+    pool: (options, limits) => ending(redis6.createClientPool(options as redis6.RedisClientOptions, limits)),
     cluster: (options) => ending(redis6.createCluster(options as redis6.RedisClusterOptions)),
     sentinel: (options) => ending(redis6.createSentinel(options as redis6.RedisSentinelOptions)),
   },

@@ -1,3 +1,5 @@
+import type { Deadline } from './deadline.ts'
+
 /** A Lua script, and what the server knows it by. */
 export interface Script {
   readonly text: string
@@ -5,10 +7,22 @@ export interface Script {
   readonly sha: string
 }
 
-/** By its digest or in full, as the name of the method says. */
-export type ScriptCall = [script: string, keys: readonly string[], args: readonly string[]]
+/** By its digest or in full, as the name of the method says. `deadline`: until when it may be sent. */
+export type ScriptCall = [
+  script: string,
+  keys: readonly string[],
+  args: readonly string[],
+  deadline?: Deadline,
+]
 /** For how many replicas to wait, and how long. */
-export type WaitingCall = [...call: ScriptCall, replicas: number, limitMs: number]
+export type WaitingCall = [
+  script: string,
+  keys: readonly string[],
+  args: readonly string[],
+  replicas: number,
+  limitMs: number,
+  deadline?: Deadline,
+]
 export type Waited = readonly [reply: unknown, replicas: number]
 
 /**

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { IoredisCommander } from '../../databases/ioredis.ts'
 import type { ScriptCall, Waited, WaitingCall } from './client.ts'
+import { Deadline } from './deadline.ts'
 
 type Send = (text: string, keyCount: number, ...keysAndArgs: string[]) => Promise<unknown>
 
@@ -18,18 +19,18 @@ export class IoredisCalls {
     this.#eval = sender(client, 'eval')
   }
 
-  async evalSha(...[sha, keys, args]: ScriptCall): Promise<unknown> {
-    if (this.#client.status !== 'ready') await this.usable()
+  async evalSha(...[sha, keys, args, deadline]: ScriptCall): Promise<unknown> {
+    if (this.#client.status !== 'ready') await this.#usableBy(deadline)
     return this.#evalSha(sha, keys.length, ...keys, ...args)
   }
 
-  async eval(...[text, keys, args]: ScriptCall): Promise<unknown> {
-    if (this.#client.status !== 'ready') await this.usable()
+  async eval(...[text, keys, args, deadline]: ScriptCall): Promise<unknown> {
+    if (this.#client.status !== 'ready') await this.#usableBy(deadline)
     return this.#eval(text, keys.length, ...keys, ...args)
   }
 
-  async evalShaAndWait(...[sha, keys, args, replicas, limitMs]: WaitingCall): Promise<Waited> {
-    if (this.#client.status !== 'ready') await this.usable()
+  async evalShaAndWait(...[sha, keys, args, replicas, limitMs, deadline]: WaitingCall): Promise<Waited> {
+    if (this.#client.status !== 'ready') await this.#usableBy(deadline)
     const pipeline = this.#client.pipeline()
     pipeline.evalsha(sha, keys.length, ...keys, ...args)
     pipeline.wait(replicas, limitMs)
@@ -53,6 +54,11 @@ export class IoredisCalls {
     // One for all that wait: listeners are few.
     this.#connecting ??= connected(this.#client).finally(() => (this.#connecting = undefined))
     return this.#connecting
+  }
+
+  async #usableBy(deadline = new Deadline()): Promise<void> {
+    await this.usable()
+    deadline.check()
   }
 }
 

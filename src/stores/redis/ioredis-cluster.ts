@@ -9,17 +9,16 @@ import type {
   Waited,
   WaitingCall,
 } from './client.ts'
+import { Deadline } from './deadline.ts'
 import { IoredisCalls } from './ioredis-calls.ts'
 import { scannerOf } from './ioredis-scanner.ts'
 import { ioredisSubscriber } from './ioredis-subscriber.ts'
+import { redirected } from './redirection.ts'
 import { slotOf } from './slot.ts'
 import { type Place, Subscriptions } from './subscriptions.ts'
 
-/** As often, and as far apart, as ioredis itself tries a command that is sent elsewhere. */
-const MAX_TRIES = 16
+/** As ioredis itself pauses before it tries again. */
 const PAUSE_MS = 100
-/** Nothing was run. */
-const ELSEWHERE = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN) /
 
 /** A `Cluster` of ioredis, the user's or our own. */
 export class IoredisClusterClient implements RedisClient {
@@ -47,19 +46,15 @@ export class IoredisClusterClient implements RedisClient {
     return this.#calls.eval(...call)
   }
 
-  async evalShaAndWait(...call: WaitingCall): Promise<Waited> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#calls.evalShaAndWait(...call)
-      } catch (error) {
-        // ioredis itself follows only if all of a pipeline is sent elsewhere, and a WAIT never is.
-        if (!(error instanceof Error) || !ELSEWHERE.test(error.message)) throw error
-        if (tries === MAX_TRIES) {
-          throw new Error(`too many redirections. Last error: ${String(error)}`, { cause: error })
-        }
-        await Promise.allSettled([this.#refresh(), setTimeout(PAUSE_MS)])
-      }
-    }
+  evalShaAndWait(
+    ...[sha, keys, args, replicas, limitMs, deadline = new Deadline()]: WaitingCall
+  ): Promise<Waited> {
+    // ioredis itself follows only if all of a pipeline is sent elsewhere, and a WAIT never is.
+    return redirected(
+      deadline,
+      () => this.#calls.evalShaAndWait(sha, keys, args, replicas, limitMs, deadline),
+      () => Promise.allSettled([this.#refresh(), setTimeout(PAUSE_MS)]),
+    )
   }
 
   async scanners(): Promise<readonly Scanner[]> {

@@ -16,17 +16,14 @@ import type {
   Waited,
   WaitingCall,
 } from './client.ts'
+import { Deadline } from './deadline.ts'
 import { evaluation, PLAIN, scanned, scanning, sendAndWait } from './node-redis.ts'
 import { Presence } from './node-redis-presence.ts'
 import { nodeRedisSubscriber } from './node-redis-subscriber.ts'
+import { redirected } from './redirection.ts'
 import { slotOf } from './slot.ts'
 import { type Place, Subscriptions } from './subscriptions.ts'
 
-const MAX_REDIRECTIONS = 16
-/** Nothing was run. */
-const HINT = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b(?: \d+ (\S+))?/
-/** While a slot is on its way and its keys are on either side, or nobody has it. */
-const TRY_AGAIN_MS = 100
 const LIMIT_MS = 2500
 const REDISCOVERY_PAUSE_MS = 500
 
@@ -52,26 +49,31 @@ export class NodeRedisClusterClient implements RedisClient {
   }
 
   evalSha(...call: ScriptCall): Promise<unknown> {
-    return this.#send(evaluation('EVALSHA', call, this.keyPrefix))
+    return this.#send(evaluation('EVALSHA', call, this.keyPrefix), call[3])
   }
 
   eval(...call: ScriptCall): Promise<unknown> {
-    return this.#send(evaluation('EVAL', call, this.keyPrefix))
+    return this.#send(evaluation('EVAL', call, this.keyPrefix), call[3])
   }
 
   /** On the node that has the slot, since redirections would part the two commands. */
-  async evalShaAndWait(...[sha, keys, args, replicas, limitMs]: WaitingCall): Promise<Waited> {
+  async evalShaAndWait(
+    ...[sha, keys, args, replicas, limitMs, deadline = new Deadline()]: WaitingCall
+  ): Promise<Waited> {
     const command = evaluation('EVALSHA', [sha, keys, args], this.keyPrefix)
     const key = command[3] ?? ''
     let asked: NodeRedisNode | undefined
     return redirected(
+      deadline,
       async () => {
         const client = await this.#clientOf(asked ?? this.#masterOf(key))
+        deadline.check()
         // The next command only, and it is the next.
         if (asked) void client.sendCommand(['ASKING']).catch(() => undefined)
         return sendAndWait(client, command, replicas, limitMs)
       },
       async (kind, address) => {
+        if (kind !== 'MOVED' && kind !== 'ASK') return
         asked = kind === 'ASK' ? this.#cluster.nodeByAddress.get(address) : undefined
         if (!asked) await this.#rediscover()
       },
@@ -109,10 +111,15 @@ export class NodeRedisClusterClient implements RedisClient {
     this.#presence.end()
   }
 
-  async #send(command: string[]): Promise<unknown> {
+  async #send(command: string[], deadline: Deadline = new Deadline()): Promise<unknown> {
     const key = command[3] ?? ''
-    return redirected(async () => {
-      this.#masterOf(key)
+    return redirected(deadline, async () => {
+      const master = this.#masterOf(key)
+      if (!master.client?.isReady) {
+        // As the client does, for as long as it takes.
+        await this.#clientOf(master)
+        deadline.check()
+      }
       return this.#cluster.sendCommand(key, false, [...command], PLAIN)
     })
   }
@@ -128,7 +135,7 @@ export class NodeRedisClusterClient implements RedisClient {
   }
 
   #clientOf(node: NodeRedisNode): Promise<NodeRedis> {
-    return node.client ? Promise.resolve(node.client) : this.#cluster.nodeClient(node as never)
+    return node.client?.isReady ? Promise.resolve(node.client) : this.#cluster.nodeClient(node as never)
   }
 
   async #find(afresh: boolean): Promise<(channel: string) => Place | undefined> {
@@ -165,33 +172,4 @@ export class NodeRedisClusterClient implements RedisClient {
 
 function withinLimit<T>(work: Promise<T>): Promise<T> {
   return within(work, LIMIT_MS, () => new Error(`no answer of the cluster within ${LIMIT_MS} ms`))
-}
-
-/** Follows what the servers say, for a while. Whatever `send` did before such an error had no effect. */
-async function redirected<T>(
-  send: () => Promise<T>,
-  follow?: (kind: string, address: string) => Promise<void>,
-): Promise<T> {
-  for (let tries = 0; ; tries += 1) {
-    try {
-      return await send()
-    } catch (error) {
-      const last = lastOf(error)
-      const [, kind = '', address = ''] = HINT.exec(last instanceof Error ? last.message : '') ?? []
-      if (kind === '') throw error
-      const waits = kind === 'TRYAGAIN' || kind === 'CLUSTERDOWN'
-      // Without `follow` the client has followed such an error by itself, and given up.
-      if (tries === MAX_REDIRECTIONS || !(waits || follow)) {
-        throw new Error(`too many redirections. Last error: ${String(last)}`, { cause: error })
-      }
-      if (waits) await pause(TRY_AGAIN_MS)
-      else await follow?.(kind, address)
-    }
-  }
-}
-
-/** Version 6 wraps the last of too many, and 5 throws it as it came. */
-function lastOf(error: unknown): unknown {
-  const wraps = error instanceof Error && error.message === 'Too many Cluster redirections'
-  return wraps ? error.cause : error
 }

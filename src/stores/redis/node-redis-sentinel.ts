@@ -32,8 +32,7 @@ export class NodeRedisSentinelClient extends NodeRedisClient {
  * Until one call has its connection, no other is begun; from then on they share it. Else node-redis would take one
  * out of its pool for each of them and give only the last one back, until there is none left.
  *
- * While there is no master, node-redis lets that one call wait without a limit. Those behind it do not pile up, and
- * none older than the limit, which core has given up by then, is sent when there is a master again.
+ * While there is no master, node-redis lets that one call wait without a limit. Those behind it do not pile up.
  */
 function oneByOne(sentinel: NodeRedisSentinel): Lend {
   const waiting = new Set<() => void>()
@@ -47,13 +46,12 @@ function oneByOne(sentinel: NodeRedisSentinel): Lend {
       }
       const giveUp = (): void => {
         waiting.delete(begin)
-        reject(tooLate())
+        reject(new Error(`given up: no connection to a master within ${CONNECT_LIMIT_MS} ms`))
       }
       const timer = setTimeout(giveUp, CONNECT_LIMIT_MS).unref()
       waiting.add(begin)
     })
   return async (work) => {
-    const askedAt = performance.now()
     if (isBeginning) await turn()
     isBeginning = true
     let begun = false
@@ -67,16 +65,10 @@ function oneByOne(sentinel: NodeRedisSentinel): Lend {
     try {
       return await lendMaster(sentinel, (client) => {
         passOn()
-        // Also when node-redis does it again.
-        if (performance.now() - askedAt >= CONNECT_LIMIT_MS) throw tooLate()
         return work(client)
       })
     } finally {
       passOn()
     }
   }
-}
-
-function tooLate(): Error {
-  return new Error(`given up before it was sent: no connection to a master within ${CONNECT_LIMIT_MS} ms`)
 }

@@ -13,6 +13,7 @@ import type {
   Waited,
   WaitingCall,
 } from './client.ts'
+import { Deadline } from './deadline.ts'
 import { Presence } from './node-redis-presence.ts'
 import { nodeRedisSubscriber } from './node-redis-subscriber.ts'
 import { type Place, Subscriptions } from './subscriptions.ts'
@@ -44,17 +45,16 @@ export class NodeRedisClient implements RedisClient {
   }
 
   evalSha(...call: ScriptCall): Promise<unknown> {
-    return this.#send(evaluation('EVALSHA', call, this.keyPrefix))
+    return this.#send(evaluation('EVALSHA', call, this.keyPrefix), call[3])
   }
 
   eval(...call: ScriptCall): Promise<unknown> {
-    return this.#send(evaluation('EVAL', call, this.keyPrefix))
+    return this.#send(evaluation('EVAL', call, this.keyPrefix), call[3])
   }
 
-  async evalShaAndWait(...[sha, keys, args, replicas, limitMs]: WaitingCall): Promise<Waited> {
-    this.#presence.check()
+  evalShaAndWait(...[sha, keys, args, replicas, limitMs, deadline]: WaitingCall): Promise<Waited> {
     const command = evaluation('EVALSHA', [sha, keys, args], this.keyPrefix)
-    return this.#lend((client) => sendAndWait(client, command, replicas, limitMs))
+    return this.#lendBy((client) => sendAndWait(client, command, replicas, limitMs), deadline)
   }
 
   async scanners(): Promise<readonly Scanner[]> {
@@ -90,9 +90,18 @@ export class NodeRedisClient implements RedisClient {
     return () => ({ name, open: (events) => nodeRedisSubscriber(client, false, events) })
   }
 
-  async #send(command: string[]): Promise<unknown> {
+  #send(command: string[], deadline?: Deadline): Promise<unknown> {
+    return this.#lendBy((client) => client.sendCommand(command, PLAIN), deadline)
+  }
+
+  /** There may be no connection for long, and `work` may be done again later. */
+  async #lendBy<T>(work: (client: NodeRedis) => Promise<T>, deadline: Deadline = new Deadline()): Promise<T> {
     this.#presence.check()
-    return this.#lend((client) => client.sendCommand(command, PLAIN))
+    // A pool would lose the connection if this threw at once.
+    return this.#lend(async (client) => {
+      deadline.check()
+      return work(client)
+    })
   }
 }
 

@@ -1,5 +1,6 @@
 import { LockError } from '../../errors.ts'
 import type { Fault } from '../../store.ts'
+import { Deadline } from './deadline.ts'
 import { asLockError, isMoving } from './failures.ts'
 import { bucketOf } from './names.ts'
 
@@ -63,9 +64,10 @@ export class Parts {
   async answers<I extends Keyed, O extends object>(
     parts: readonly (readonly I[])[],
     behindMs: number,
-    work: (part: readonly I[]) => Promise<readonly O[]>,
+    work: (part: readonly I[], deadline: Deadline) => Promise<readonly O[]>,
   ): Promise<Map<string, O | Fault>> {
     const answers = new Map<string, O | Fault>()
+    const deadline = new Deadline()
     const suspicion = setTimeout(() => {
       const silent = parts.find(([item]) => item && !answers.has(item.key))?.[0]
       if (silent) this.#suspect(silent.key)
@@ -75,7 +77,7 @@ export class Parts {
     const late = new Promise<void>((resolve) => (goOn = resolve))
     const all = parts.map(async (part) => {
       try {
-        const each = await work(part)
+        const each = await work(part, deadline)
         part.forEach(({ key }, index) => answers.set(key, each[index] as O))
         timer ??= setTimeout(goOn, behindMs + BEHIND_MS)
       } catch (error) {
@@ -84,6 +86,9 @@ export class Parts {
       }
     })
     await Promise.race([Promise.all(all), late])
+    // What was sent may be granted yet, and nobody hears of it. It is not given back from here: core may have asked again
+    // under the same owner, and have heard that the key is its own. It takes this back as all that it is not sure of.
+    deadline.end()
     clearTimeout(timer)
     clearTimeout(suspicion)
     for (const { key } of parts.flat()) if (!answers.has(key)) answers.set(key, { error: behind() })

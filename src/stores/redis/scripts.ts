@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { newCall, replyTo } from '../../databases/redis-call.ts'
 import type { RedisClient, Script } from './client.ts'
+import { Deadline } from './deadline.ts'
 import * as lua from './lua.ts'
 
 export const ACQUIRE: Script = script(lua.acquire_plain, lua.records, lua.waiters, lua.grants, lua.acquire)
@@ -24,14 +25,16 @@ export async function run(
   { text, sha }: Script,
   keys: readonly string[],
   args: readonly string[],
+  deadline: Deadline = new Deadline(),
 ): Promise<unknown> {
   const call = newCall()
   const marked = [...args, call]
   try {
-    return replyTo(call, await client.evalSha(sha, keys, marked))
+    return replyTo(call, await client.evalSha(sha, keys, marked, deadline))
   } catch (error) {
     if (!isUnknown(error)) throw error
-    return replyTo(call, await client.eval(text, keys, marked))
+    deadline.check()
+    return replyTo(call, await client.eval(text, keys, marked, deadline))
   }
 }
 
@@ -42,19 +45,21 @@ export async function runAndWait(
   keys: readonly string[],
   args: readonly string[],
   idle: readonly string[],
-  replicas: number,
-  limitMs: number,
+  { replicas, limitMs }: { readonly replicas: number; readonly limitMs: number },
+  deadline: Deadline,
 ): Promise<readonly [reply: unknown, replicas: number]> {
   const call = newCall()
   const send = async (): Promise<readonly [unknown, number]> => {
-    const [reply, seen] = await client.evalShaAndWait(sha, keys, [...args, call], replicas, limitMs)
+    const marked = [...args, call]
+    const [reply, seen] = await client.evalShaAndWait(sha, keys, marked, replicas, limitMs, deadline)
     return [replyTo(call, reply), seen]
   }
   try {
     return await send()
   } catch (error) {
     if (!isUnknown(error)) throw error
-    await client.eval(text, keys, [...idle, call])
+    await client.eval(text, keys, [...idle, call], deadline)
+    deadline.check()
     return send()
   }
 }

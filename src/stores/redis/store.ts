@@ -16,6 +16,7 @@ import type {
 import { evictHolder } from '../shared/eviction.ts'
 import { Push } from '../shared/push.ts'
 import type { RedisClient, Script } from './client.ts'
+import { Deadline } from './deadline.ts'
 import { asLockError, closedError, tooFewReplicas } from './failures.ts'
 import { BucketHearing } from './hearing.ts'
 import {
@@ -93,25 +94,25 @@ export class RedisStore implements Store {
 
   acquire(asks: readonly Ask[]): Promise<readonly (Answer | Fault)[]> {
     return this.#push.around(asks, (waiting) =>
-      this.#batch(asks, (group) => this.#acquire(group, waiting), true),
+      this.#batch(asks, (group, deadline) => this.#acquire(group, waiting, deadline), true),
     )
   }
 
   renew(renewals: readonly Renewal[]): Promise<readonly (RenewalAnswer | Fault)[]> {
-    return this.#batch(renewals, async (group) => {
+    return this.#batch(renewals, async (group, deadline) => {
       const answers: (RenewalAnswer | Fault)[] = []
       for (let from = 0; from < group.length; from += RENEWED_AT_ONCE) {
-        answers.push(...(await this.#renew(group.slice(from, from + RENEWED_AT_ONCE))))
+        answers.push(...(await this.#renew(group.slice(from, from + RENEWED_AT_ONCE), deadline)))
       }
       return answers
     })
   }
 
   release(claims: readonly Claim[]): Promise<readonly (ReleaseAnswer | Fault)[]> {
-    return this.#batch(claims, async (group) => {
+    return this.#batch(claims, async (group, deadline) => {
       const owners = group.map(({ owner }) => beginningOf(owner)).join('\n')
       const keys = this.#records(group.map(({ key }) => key))
-      const replies = (await this.#run(RELEASE, keys, [...this.#waking, owners])) as unknown[]
+      const replies = (await this.#run(RELEASE, keys, [...this.#waking, owners], deadline)) as unknown[]
       return replies.map(releaseAnswerOf)
     })
   }
@@ -145,9 +146,13 @@ export class RedisStore implements Store {
     await this.#client.close()
   }
 
-  async #acquire(asks: readonly Ask[], waiting: ReadonlySet<string>): Promise<(Answer | Fault)[]> {
+  async #acquire(
+    asks: readonly Ask[],
+    waiting: ReadonlySet<string>,
+    deadline: Deadline,
+  ): Promise<(Answer | Fault)[]> {
     const message = askMessage(this.#names, asks, this.#push.id, (key) => waiting.has(key))
-    const [replies, seen] = await this.#write(ACQUIRE, asks, message)
+    const [replies, seen] = await this.#write(ACQUIRE, asks, message, deadline)
     const answers = replies.map(answerOf)
     if (seen >= this.#replicas) return answers
     // A fail-over could forget it. It is left to core to take it back, as all that it is not sure of: it may have asked
@@ -157,12 +162,13 @@ export class RedisStore implements Store {
     )
   }
 
-  async #renew(renewals: readonly Renewal[]): Promise<(RenewalAnswer | Fault)[]> {
+  async #renew(renewals: readonly Renewal[], deadline: Deadline): Promise<(RenewalAnswer | Fault)[]> {
     // While its slot is on its way, a record is here and its fence there: the number is raised the next time.
     const possible = renewals.map((one) =>
       this.#parts.isApart(one.key) ? { ...one, rotate: false, raiseTo: 0 } : one,
     )
-    const [replies, seen] = await this.#write(RENEW, renewals, renewalMessage(this.#names, possible))
+    const message = renewalMessage(this.#names, possible)
+    const [replies, seen] = await this.#write(RENEW, renewals, message, deadline)
     const answers = replies.map(renewalAnswerOf)
     if (seen >= this.#replicas) return answers
     // Too few have heard that it goes on: what the holder knows of is what the others know of, too. A loss is one.
@@ -176,12 +182,14 @@ export class RedisStore implements Store {
     script: Script,
     [first]: readonly Claim[],
     { keys, args }: Message,
+    deadline: Deadline,
   ): Promise<readonly [replies: unknown[], replicas: number]> {
-    if (this.#replicas === 0) return [(await this.#run(script, keys, args)) as unknown[], 0]
+    if (this.#replicas === 0) return [(await this.#run(script, keys, args, deadline)) as unknown[], 0]
     if (this.#closed) throw closedError()
     const where = this.#client.cluster && first ? bucketOf(first.key) : ''
     return this.#patience.wait(where, this.#replicas, async (replicas, limitMs) => {
-      const [replies, seen] = await runAndWait(this.#client, script, keys, args, IDLE, replicas, limitMs)
+      const wait = { replicas, limitMs }
+      const [replies, seen] = await runAndWait(this.#client, script, keys, args, IDLE, wait, deadline)
       return [replies as unknown[], Number(seen)]
     })
   }
@@ -202,9 +210,9 @@ export class RedisStore implements Store {
   /** Those of the keys that somebody holds, or that cannot be asked about now: the next poll finds out more. */
   async #enlist(keys: readonly string[], waiter: string): Promise<string[]> {
     const items = keys.map((key) => ({ key }))
-    const answers = await this.#batch(items, async (part) => {
+    const answers = await this.#batch(items, async (part, deadline) => {
       const names = this.#records(part.map(({ key }) => key))
-      const replies = (await this.#run(ENLIST, names, [waiter])) as unknown[]
+      const replies = (await this.#run(ENLIST, names, [waiter], deadline)) as unknown[]
       return replies.map((reply) => ({ held: Number(reply) === 1 }))
     })
     return keys.filter((_, index) => {
@@ -217,18 +225,23 @@ export class RedisStore implements Store {
     return keys.map((key) => this.#names.record(key))
   }
 
-  async #run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  async #run(
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+    deadline?: Deadline,
+  ): Promise<unknown> {
     if (this.#closed) throw closedError()
-    return run(this.#client, script, keys, args)
+    return run(this.#client, script, keys, args, deadline)
   }
 
   /** For a step of the contract: on a cluster, what fails is told of the keys that it concerns. */
   async #batch<I extends { readonly key: string }, O extends object>(
     items: readonly I[],
-    work: (items: readonly I[]) => Promise<readonly O[]>,
+    work: (items: readonly I[], deadline: Deadline) => Promise<readonly O[]>,
     together?: boolean,
   ): Promise<(O | Fault)[]> {
-    if (!this.#client.cluster) return [...(await this.#guard(() => work(items)))]
+    if (!this.#client.cluster) return [...(await this.#guard(() => work(items, new Deadline())))]
     const parts = this.#parts.of(items, ({ key }) => key, together)
     const answers = await this.#parts.answers(parts, this.#replicas > 0 ? REPLICAS_MS : 0, work)
     return items.map(({ key }) => answers.get(key) as O | Fault)

@@ -136,11 +136,31 @@ export const REDIS_BUGS: readonly Bug[] = [
   {
     ...mutant(
       'a cluster client of node-redis that gives up between two nodes is not heard to do so',
-      'src/stores/redis/node-redis-cluster.ts',
+      'src/stores/redis/redirection.ts',
       "if (kind === '') throw error",
       "if (kind === '' || !follow) throw error",
       'G7 a slot that each of two nodes',
     ),
     tests: 'test/faults/redis-node-redis-cluster.test.ts',
+  },
+  {
+    ...mutant(
+      'an ask is sent however long ago its caller was told that it failed',
+      'src/stores/redis/deadline.ts',
+      'return performance.now() >= this.#at',
+      'return this.#at === -Infinity',
+      'G5 an ask that could not be sent in time',
+    ),
+    tests: 'test/faults/redis-store-late.test.ts',
+  },
+  {
+    ...mutant(
+      'of a cluster, an ask for one node goes on after its caller was told that it failed',
+      'src/stores/redis/parts.ts',
+      'deadline.end()\n',
+      '',
+      'is not sent after the others were told of',
+    ),
+    tests: 'test/faults/redis-cluster-late.test.ts',
   },
 ]
