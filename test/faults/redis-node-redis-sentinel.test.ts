@@ -1,3 +1,4 @@
+import { RESP_TYPES } from 'redis'
 import { describe, expect, it } from 'vitest'
 import type { RedisClient } from '../../src/stores/redis/client.ts'
 import { NodeRedisSentinelClient } from '../../src/stores/redis/node-redis-sentinel.ts'
@@ -15,6 +16,7 @@ async function restart(): Promise<void> {
   await set.settled()
 }
 
+const BYTES = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.NUMBER]: String } }
 const WRITE = "return redis.call('incr', KEYS[1])"
 
 describe.each(drivers)('$name', (driver) => {
@@ -34,6 +36,7 @@ describe.each(drivers)('$name', (driver) => {
     ['with several connections', { masterPoolSize: 3 }],
     ['with a connection set apart', { masterPoolSize: 2, reserveClient: true }],
     ['that reads from replicas', { replicaPoolSize: 1 }],
+    ['that gives bytes', { commandOptions: BYTES, nodeClientOptions: { RESP: 3, commandOptions: BYTES } }],
   ])('a client %s calls scripts on the master, waits for replicas, scans and listens', async (_, options) => {
     const { client, heard } = await stage(options)
     const master = await set.master()
