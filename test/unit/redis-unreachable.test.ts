@@ -9,3 +9,12 @@ it('a server that does not take the connection is one advice, without saying any
   )
   expect(asLockError(unreachable(true)).message).toContain('check also that the server speaks TLS there')
 })
+
+it.each([
+  '',
+  'Too many Cluster redirections. Last error: ReplyError: ',
+  'too many redirections. Last error: Error: ',
+])("a cluster that is down is told as that, also when it was tried again: '%s'", (before) => {
+  const refusal = new Error(`${before}CLUSTERDOWN Hash slot not served`)
+  expect(asLockError(refusal).message).toContain('the cluster does not serve all slots')
+})

@@ -25,7 +25,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^MASTERDOWN/, 'the replica has lost its master'],
   [/^MISCONF/, 'the server cannot save its data and refuses to write; look in its log'],
   [/^NOREPLICAS/, 'the server has fewer replicas than `min-replicas-to-write`'],
-  [/^CLUSTERDOWN/, 'the cluster does not serve all slots'],
+  [/\bCLUSTERDOWN\b/, 'the cluster does not serve all slots'],
   [MOVING, 'a slot of the cluster is being moved; it will be served when it has arrived'],
   [/^(CROSSSLOT|MOVED|ASK)\b/, 'the server is part of a cluster; give a client made for a cluster'],
   [/^(BUSY|UNKILLABLE)/, "somebody else's script keeps the server busy"],
