@@ -52,8 +52,8 @@ export class Candidacy implements Election, AsyncIterable<Term> {
   #tenure: Tenure | null = null
   /** Until the key of the term is given back. */
   #turn: Promise<unknown> = Promise.resolve()
-  /** The last time that the store gave a lower number. */
-  #behind: LockError | null = null
+  /** Whether it has been said that the store gives lower numbers than this election had. */
+  #saidBehind = false
   #lastNumber = 0
   #failures = 0
   #iterated = false
@@ -155,18 +155,20 @@ export class Candidacy implements Election, AsyncIterable<Term> {
       onLost: 'ignore',
     } as const
     let end: TermEnd | null = null
+    let behind: LockError | null = null
     try {
       await using(this.name, options, async (lease) => {
         const number = grantOf(lease)
-        if (number < this.#lastNumber) throw (this.#behind = this.#fellBehind(number))
+        if (number < this.#lastNumber) throw (behind = this.#fellBehind(number))
         end = await this.#lead(lease, number)
       })
     } catch (error) {
       // A store that is down is waited for; this is one that refuses or has forgotten, or a lease that came too late.
       if (!signal.aborted && end === null) {
         // Nothing else tells of a clock that is behind, for as long as that may last.
-        const isFirst = error === this.#behind && this.#failures === 0
-        journal[isFirst ? 'warning' : 'fault'](error as LockError)
+        const isNews = error === behind && !this.#saidBehind
+        if (isNews) this.#saidBehind = true
+        journal[isNews ? 'warning' : 'fault'](error as LockError)
         this.#failures += 1
       }
     }
@@ -178,6 +180,7 @@ export class Candidacy implements Election, AsyncIterable<Term> {
     // A grant that came back from another task of this process, in a hand-off, is no new term.
     if (this.#quit.signal.aborted || number === this.#lastNumber) return null
     this.#lastNumber = number
+    this.#saidBehind = false
     const tenure = new Tenure(env, journal, lease)
     this.#tenure = tenure
     journal.elected({ name: this.name, number, token: tenure.token })

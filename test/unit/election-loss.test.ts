@@ -239,4 +239,48 @@ describe('a store that is down', () => {
     await locks.close()
     expect(time.timers).toBe(0)
   })
+
+  it.each(['a term that failed', 'a refusal'])(
+    'and says so in the log also after %s, and anew when it has led again',
+    async (before) => {
+      const warnings: string[] = []
+      const { time, locks, store } = world({ logger: { warn: (line) => warnings.push(line) } })
+      const behind = (): number => warnings.filter((line) => line.includes('its clock is behind')).length
+      let terms = 0
+      let end!: () => void
+      const over = new Promise<void>((resolve) => (end = resolve))
+      const election = locks.elect('boss', async ({ signal }) => {
+        terms += 1
+        if (terms === 1) await over
+        if (terms === 1 && before === 'a term that failed') throw new Error('the outage')
+        if (terms === 2) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      })
+      await time.advance(1000)
+      const { inner } = store
+      const acquire = inner.acquire.bind(inner)
+      const lowered: typeof acquire = async (asks) =>
+        (await acquire(asks)).map((answer) =>
+          'granted' in answer && answer.granted ? { ...answer, grant: 5 } : answer,
+        )
+      if (before === 'a refusal') {
+        inner.acquire = async (asks) =>
+          asks.map(() => ({ error: new LockError('INVALID_OPTION', 'no table') }))
+        end()
+        await time.advance(10_000)
+      }
+      inner.acquire = lowered
+      end()
+      await time.advance(200_000)
+      expect([terms, behind()]).toEqual([1, 1])
+      inner.acquire = acquire
+      await time.advance(60_000)
+      expect([terms, election.isLeader]).toEqual([2, true])
+      inner.acquire = lowered
+      await election.resign()
+      await time.advance(200_000)
+      expect([terms, behind()]).toEqual([2, 2])
+      await locks.close()
+      expect(time.timers).toBe(0)
+    },
+  )
 })
