@@ -122,6 +122,7 @@ class MysqlTransaction implements Session {
     const { key, lease } = this.#terms
     this.#gate.close()
     if (this.#gate.misused) throw this.#gate.misused
+    await this.#gate.settled()
     if (this.#undone) throw this.#undone
     this.#failIfLost()
     try {

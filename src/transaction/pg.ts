@@ -147,10 +147,8 @@ class PgSession implements Session {
     const { key, lease } = this.#terms
     this.#gate.close()
     if (this.#gate.misused) throw this.#gate.misused
-    if (this.#loss.refusal) {
-      this.#leave(true)
-      throw this.#loss.refusal
-    }
+    await this.#gate.settled()
+    this.#failIfLost()
     let results: unknown
     try {
       const limit = { ms: lease.remainingMs, what: 'no answer came' }
@@ -198,6 +196,13 @@ class PgSession implements Session {
     await this.#undoing
     // Too late, another may have the connection.
     if (!this.#left) await this.#client.query({ text: 'rollback' })
+  }
+
+  #failIfLost(): void {
+    const { refusal } = this.#loss
+    if (!refusal) return
+    this.#leave(true)
+    throw refusal
   }
 
   #leave(inDoubt: boolean): void {

@@ -119,6 +119,7 @@ class PostgresJsSession implements Session {
     const { key, lease } = this.#terms
     if (this.#gate.misused) throw this.#gate.misused
     this.#gate.close()
+    await this.#gate.settled()
     const lost = await this.#foundLost()
     if (lost) throw lost
     this.#decided = true
@@ -141,7 +142,7 @@ class PostgresJsSession implements Session {
   }
 
   async rollback(): Promise<void> {
-    if (this.#gate.closed) return
+    if (this.#decided) return
     this.#gate.close()
     if (await this.#foundLost()) return
     this.#decided = true

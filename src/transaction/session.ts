@@ -2,6 +2,7 @@ import { describeError, LockError } from '../errors.ts'
 import type { AnyLease } from '../bundle.ts'
 import type { Isolation } from '../options.ts'
 import { controlIn, refusedControl } from './control.ts'
+import { within } from './limit.ts'
 import { isTooLongAPause } from './postgres.ts'
 
 /** What a transaction has to keep to. */
@@ -129,6 +130,22 @@ export class Gate {
     if (this.#open > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
+  /**
+   * In front of COMMIT, which has to wait for what the function did not wait for: behind that it might come after the
+   * lease, and nobody could tell whether a driver still keeps it in a queue. Rejects if nothing may be committed any more.
+   */
+  async settled(): Promise<void> {
+    if (this.#open === 0) return
+    const { key, lease } = this.#terms
+    const limit = { ms: lease.remainingMs, what: 'a statement that was not awaited did not end' }
+    try {
+      await within(lease.env, limit, this.idle())
+    } catch (error) {
+      throw lease.held ? notCommitted(key, error as Error) : notHeld(this.#terms, error)
+    }
+    if (!lease.held) throw notHeld(this.#terms)
+  }
+
   get busy(): boolean {
     return this.#open > 0
   }
@@ -160,6 +177,15 @@ export function alreadyInside(key: string): LockError {
     `transaction: the connection for "${key}" is inside a transaction already, which would be committed along; ` +
       'end it first, or give a pool',
     { key },
+  )
+}
+
+/** COMMIT was not sent. */
+export function notCommitted(key: string, cause: Error): LockError {
+  return new LockError(
+    'STORE_UNAVAILABLE',
+    `the transaction on "${key}" could not be committed, and is rolled back: ${cause.message}`,
+    { key, cause },
   )
 }
 

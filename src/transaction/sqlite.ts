@@ -1,8 +1,7 @@
 import { atOnce, isInTransaction, isSqliteBusy, type SqliteDatabase } from '../databases/sqlite.ts'
-import { LockError } from '../errors.ts'
 import { endedInside } from './control.ts'
 import { pause, TimedOut } from './limit.ts'
-import { alreadyInside, cannotBegin, notHeld, type Session, type Terms } from './session.ts'
+import { alreadyInside, cannotBegin, notCommitted, notHeld, type Session, type Terms } from './session.ts'
 
 const FIRST_PAUSE_MS = 2
 const LONGEST_PAUSE_MS = 50
@@ -49,8 +48,7 @@ class SqliteSession implements Session {
         throw endedInside(key, error)
       }
       if (!(error instanceof TimedOut)) throw error
-      const message = `the transaction on "${key}" could not be committed, and is rolled back: ${error.message}`
-      throw new LockError('STORE_UNAVAILABLE', message, { key, cause: error })
+      throw notCommitted(key, error)
     }
     this.#over = true
   }

@@ -63,3 +63,54 @@ it('the limits count from when a connection came: ROLLBACK may take a third of w
   expect(performance.now() - thrownAt).toBeLessThan(2700)
   await first
 })
+
+it('COMMIT is not sent while something runs that was not awaited: a lease that is lost, or was too short, is no unknown outcome', async () => {
+  const own = new Error('own')
+  const calls = transactionDrivers.flatMap((driver, n) => [
+    async () => {
+      const { transaction } = await driver.open(url)
+      const locks = memoryLocks()
+      const call = locks.using('key', { lease: 9000 }, (outer) =>
+        transaction(
+          locks,
+          'key',
+          async (tx) => {
+            await tx.run(`insert into t values (${10 + n})`)
+            tx.run('select sleep(1)').catch(() => undefined)
+            void pause(300).then(async () => {
+              await locks.forceRelease('key')
+              await outer.extend().catch(() => undefined)
+            })
+          },
+          { fence: false },
+        ),
+      )
+      await expect(call).rejects.toMatchObject({ code: 'LOCK_LOST' })
+      // The connection is as good as before.
+      const other = transaction(memoryLocks(), 'key', () => Promise.reject(own), { fence: false })
+      await expect(other).rejects.toBe(own)
+    },
+    async () => {
+      const { transaction } = await driver.open(url)
+      const call = transaction(
+        memoryLocks(),
+        'key',
+        async (tx) => {
+          await tx.run(`insert into t values (${20 + n})`)
+          // Each of them keeps to the limit of a statement.
+          for (let m = 0; m < 5; m += 1) tx.run('select sleep(0.8)').catch(() => undefined)
+        },
+        { lease: 3000, fence: false },
+      )
+      await expect(call).rejects.toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+        outcomeUnknown: false,
+        message: expect.stringMatching(
+          /could not be committed, and is rolled back: a statement that was not/,
+        ),
+      })
+    },
+  ])
+  await Promise.all(calls.map((call) => call()))
+  expect(await look('select n from t where n between 10 and 29')).toEqual([])
+})

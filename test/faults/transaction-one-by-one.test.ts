@@ -1,7 +1,9 @@
 import { once } from 'node:events'
-import { describe, expect, it } from 'vitest'
+import { setTimeout as pause } from 'node:timers/promises'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { drivers, memoryLocks, observe } from '../support/transaction-stage.ts'
+import type { Tx } from '../support/transaction-drivers.ts'
 
 const url = await freshDatabase()
 const observer = await observe(url)
@@ -12,6 +14,14 @@ process.on('warning', ({ message }) => warnings.push(message))
 
 const ofPg = drivers.filter(({ name }) => name !== 'postgres.js')
 
+beforeEach(() => observer.run('truncate t'))
+
+/** Resolves when they are sent: postgres.js takes its time. Nobody waits for their answers. */
+async function sleep(tx: Tx, count: number, s: number): Promise<void> {
+  for (let n = 0; n < count; n += 1) tx.run(`select pg_sleep(${s})`).catch(() => undefined)
+  await pause(20)
+}
+
 describe.each(ofPg)('a transaction on $name whose function ends with its lease', (driver) => {
   it.each([1, 2])(
     'while statements run, %d of them: pg, which will no longer keep a queue, is given nothing to put into it',
@@ -21,7 +31,7 @@ describe.each(ofPg)('a transaction on $name whose function ends with its lease',
       const call = locks.using('key', { lease: 9000 }, (outer) =>
         opened.transaction(locks, 'key', async (tx, lease) => {
           await tx.run('insert into t values (1)')
-          for (let n = 0; n < count; n += 1) tx.run('select pg_sleep(0.7)').catch(() => undefined)
+          await sleep(tx, count, 0.7)
           const lost = once(lease.signal, 'abort')
           await locks.forceRelease('key')
           await outer.extend().catch(() => undefined)
@@ -34,4 +44,77 @@ describe.each(ofPg)('a transaction on $name whose function ends with its lease',
       await opened.transaction(locks, 'key', (tx) => tx.run('select 1'))
     },
   )
+})
+
+describe.each(drivers)('COMMIT on $name behind what the function did not wait for', (driver) => {
+  it('is sent when that has been answered', async () => {
+    const opened = await driver.open(url, 2)
+    await opened.transaction(memoryLocks(), 'key', async (tx) => {
+      const sent = sleep(tx, 1, 0.2)
+      void tx.run('insert into t values (1)')
+      await sent
+    })
+    expect(await observer.rows()).toEqual([1])
+    expect(warnings).toEqual([])
+  })
+
+  it('is not sent if the lease is lost meanwhile: LOCK_LOST', async () => {
+    const opened = await driver.open(url, 2)
+    const locks = memoryLocks()
+    const call = locks.using('key', { lease: 9000 }, (outer) =>
+      opened.transaction(locks, 'key', async (tx) => {
+        await tx.run('insert into t values (1)')
+        await sleep(tx, 1, 0.9)
+        void pause(200).then(async () => {
+          await locks.forceRelease('key')
+          await outer.extend().catch(() => undefined)
+        })
+      }),
+    )
+    await expect(call).rejects.toMatchObject({ code: 'LOCK_LOST', message: /rolled back/ })
+    expect(await observer.rows()).toEqual([])
+    // The connection is as good as before.
+    await opened.transaction(locks, 'key', (tx) => tx.run('insert into t values (2)'))
+    expect(await observer.rows()).toEqual([2])
+    expect(warnings).toEqual([])
+  })
+
+  it('is not sent if the connection is lost meanwhile', async () => {
+    const opened = await driver.open(url, 2)
+    const call = opened.transaction(memoryLocks(), 'key', async (tx) => {
+      await tx.run('insert into t values (1)')
+      await sleep(tx, 2, 5)
+      const busy = "select pid from pg_stat_activity where query like 'select pg_sleep(5)%'"
+      void pause(200).then(() => observer.run(`select pg_terminate_backend(pid) from (${busy}) as them`))
+    })
+    await expect(call).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      outcomeUnknown: false,
+      message: expect.stringMatching(/was lost before COMMIT/),
+    })
+    expect(await observer.rows()).toEqual([])
+  })
+})
+
+// The last, since its own function gives pg a queue, of which it warns.
+describe.each(drivers)('COMMIT on $name behind more than that', (driver) => {
+  it('is not sent if that takes as long as the lease was: no unknown outcome', async () => {
+    const opened = await driver.open(url, 2)
+    const call = opened.transaction(
+      memoryLocks(),
+      'key',
+      async (tx) => {
+        await tx.run('insert into t values (1)')
+        // Each of them keeps to the limit of a statement.
+        await sleep(tx, 4, 0.45)
+      },
+      { lease: 1500 },
+    )
+    await expect(call).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      outcomeUnknown: false,
+      message: expect.stringMatching(/could not be committed, and is rolled back: a statement that was not/),
+    })
+    expect(await observer.rows()).toEqual([])
+  })
 })

@@ -3,6 +3,7 @@ import { type Bug, mutant } from '../mutant.ts'
 const ORDER = 'src/transaction/order.ts'
 const POSTGRES = 'test/faults/transaction-postgres.test.ts'
 const UNDONE = 'test/faults/transaction-undone.test.ts'
+const ONE_BY_ONE = 'test/faults/transaction-one-by-one.test.ts'
 const MYSQL_UNLOST = 'test/faults/mysql-unlost.test.ts'
 const OUTAGES = 'test/faults/transaction-outages.test.ts'
 
@@ -114,7 +115,37 @@ export const TRANSACTION_BUGS: readonly Bug[] = [
       'await this.#gate.idle()\n    await this.#undoing',
       'void this.#undoing',
     ),
-    tests: 'test/faults/transaction-one-by-one.test.ts',
+    tests: ONE_BY_ONE,
+  },
+  {
+    ...mutant(
+      'COMMIT is put into the queue of pg, behind what is under way',
+      'src/transaction/pg.ts',
+      'await this.#gate.settled()\n',
+      '',
+      'is sent when that has been answered',
+    ),
+    tests: ONE_BY_ONE,
+  },
+  {
+    ...mutant(
+      'COMMIT is sent though the lease was lost while it waited for what the function did not',
+      'src/transaction/session.ts',
+      '}\n    if (!lease.held) throw notHeld(this.#terms)\n  }',
+      '}\n  }',
+      'is not sent if the lease is lost meanwhile',
+    ),
+    tests: ONE_BY_ONE,
+  },
+  {
+    ...mutant(
+      'a COMMIT that was never sent is told as an unknown outcome',
+      'src/transaction/session.ts',
+      'throw lease.held ? notCommitted(key, error as Error) : notHeld(this.#terms, error)',
+      'throw unknownOutcome(key, error)',
+      'no unknown outcome',
+    ),
+    tests: ONE_BY_ONE,
   },
   mutant(
     'the lock is given back before COMMIT',
