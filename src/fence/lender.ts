@@ -72,7 +72,12 @@ export function lenderOf(
   }
 }
 
-async function throughPool(pool: PgPool, text: string, values: string[] = []): Promise<readonly unknown[]> {
+function throughPool(pool: PgPool, text: string, values?: string[]): Promise<readonly unknown[]> {
+  return lend(pool, (query) => query(text, values))
+}
+
+/** What `use` does has a connection for itself. */
+export async function lend<T>(pool: PgPool, use: (query: Lender['query']) => Promise<T>): Promise<T> {
   const client = await within(pool.connect(), LIMIT_MS, noConnection, (late) => late.release())
   // A client that loses its connection says so by an event as well, which ends the process if nobody listens.
   const ignore = (): void => undefined
@@ -81,9 +86,11 @@ async function throughPool(pool: PgPool, text: string, values: string[] = []): P
   try {
     // What somebody has left open in a connection of a pool is nobody's, and would take along what is done here.
     if (isInTransaction(client)) await answered(client.query({ text: 'rollback' }))
-    const { rows } = await answered(client.query({ text, values }))
+    const result = await use(
+      async (text, values = []) => (await answered(client.query({ text, values }))).rows,
+    )
     sound = true
-    return rows
+    return result
   } finally {
     client.release(!sound)
     client.removeListener('error', ignore)

@@ -23,7 +23,7 @@ import {
   type Terms,
   unknownOutcome,
 } from './session.ts'
-import { interrupt, UNDO, WHICH } from './undo.ts'
+import { Interruption, UNDO, WHICH } from './undo.ts'
 
 /** Of the transaction that a statement is in: new if it is its first, or its only one. */
 const AGE = "case when now() = statement_timestamp() then 'new' else 'old' end"
@@ -82,6 +82,7 @@ class PgSession implements Session {
   /** See `WHICH`. */
   #id: unknown
   #undoing: Promise<unknown> | null = null
+  #interruption: Interruption | null = null
   #left = false
 
   private constructor({ client, pool, giveBack }: Loan, terms: Terms) {
@@ -180,14 +181,14 @@ class PgSession implements Session {
   }
 
   undo(): void {
-    if (this.#gate.closed) return
     this.#undoing = this.#undo().then(undefined, ignore)
-    if (this.#pool && this.#gate.busy) void interrupt(this.#pool, this.#id)
+    if (this.#pool && this.#gate.busy) this.#interruption = new Interruption(this.#pool, this.#id)
   }
 
   /** Like ROLLBACK it waits here for what is under way: `pg` 9 will queue nothing, and 8 warns of that. */
   async #undo(): Promise<void> {
     await this.#gate.idle()
+    await this.#interruption?.end()
     if (!this.#gate.closed) await this.#client.query({ text: UNDO })
   }
 

@@ -14,7 +14,7 @@ import {
   type Terms,
   unknownOutcome,
 } from './session.ts'
-import { interrupt, UNDO, WHICH } from './undo.ts'
+import { Interruption, UNDO, WHICH } from './undo.ts'
 
 /**
  * By `sql.begin`, which alone tells when the connection is lost. It sends COMMIT or ROLLBACK itself, according
@@ -78,6 +78,7 @@ class PostgresJsSession implements Session {
   readonly #loss: Loss
   /** See `WHICH`. */
   #id: unknown
+  #interruption: Interruption | null = null
   #undone = false
   #decided = false
   /** What statements of the function got. For such an error the client has rolled back, whatever its code. */
@@ -144,11 +145,16 @@ class PostgresJsSession implements Session {
   async rollback(): Promise<void> {
     if (this.#decided) return
     this.#gate.close()
+    const { lease, stepMs } = this.#terms
+    const end = lease.env.now() + stepMs
+    const done = (what: string, work: Promise<unknown>): Promise<unknown> =>
+      within(lease.env, { ms: end - lease.env.now(), what }, work).then(undefined, () => undefined)
     if (await this.#foundLost()) return
+    // The client gives the connection to others as soon as ROLLBACK is answered.
+    if (this.#interruption) await done('what ran was not interrupted', this.#interrupted())
     this.#decided = true
     this.#decision.rollBack(new Error('rolled back'))
-    const limit = { ms: this.#terms.stepMs, what: 'ROLLBACK was not answered' }
-    await within(this.#terms.lease.env, limit, this.#ended()).then(undefined, () => undefined)
+    await done('ROLLBACK was not answered', this.#ended())
   }
 
   undo(): void {
@@ -156,12 +162,18 @@ class PostgresJsSession implements Session {
   }
 
   async #undo(): Promise<void> {
-    if ((await this.#foundLost()) || this.#gate.closed) return
+    if ((await this.#foundLost()) || this.#decided) return
+    if (this.#gate.busy) this.#interruption = new Interruption(this.#sql, this.#id)
+    if (this.#gate.closed) return
     this.#undone = true
     // Behind what is under way. Not behind an open stream of COPY: the client refuses it (COPY_IN_PROGRESS), and a server
-    // that waits for data heeds neither a limit nor `interrupt`. So nothing is undone before that ends; nothing is stored.
+    // that waits for data heeds neither a limit nor an `Interruption`. So nothing is undone before that ends; nothing is stored.
     this.#raw.unsafe(UNDO).then(undefined, () => undefined)
-    if (this.#gate.busy) void interrupt(this.#sql, this.#id)
+  }
+
+  async #interrupted(): Promise<void> {
+    await this.#gate.idle()
+    await this.#interruption?.end()
   }
 
   /**

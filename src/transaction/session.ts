@@ -51,8 +51,8 @@ export interface Session {
   /** Never rejects. Does nothing once the session is over, however it ended. */
   rollback(): Promise<void>
   /**
-   * The lease is lost and the function still runs: what it has locked must not wait for its end. Does nothing once the
-   * end has begun. Absent where nothing can be undone without letting later statements be stored by themselves.
+   * The lease is lost and the function still runs: what it has locked must not wait for its end. Once the end has begun,
+   * this only interrupts what that waits for. Absent where nothing can be undone without letting later statements be stored by themselves.
    */
   undo?(): void
 }

@@ -2,7 +2,7 @@ import pg from 'pg'
 import postgres from 'postgres'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Locks } from '../../src/locks.ts'
-import { interrupt, WHICH } from '../../src/transaction/undo.ts'
+import { Interruption, WHICH } from '../../src/transaction/undo.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { atEnd, drivers, memoryLocks, observe, until } from '../support/transaction-stage.ts'
 import type { Tx } from '../support/transaction-drivers.ts'
@@ -217,14 +217,14 @@ it('what is interrupted is that transaction, and not the next one on its connect
   const old = await begin()
   await client.query('commit')
   const present = await begin()
-  const [next] = await Promise.all([sleep(0.3), interrupt(pool, old)])
+  const [next] = await Promise.all([sleep(0.3), new Interruption(pool, old).tried])
   expect(next).not.toBeInstanceOf(Error)
   const sleeping = sleep(10)
   // What has not begun cannot be cancelled.
   const isAsleep = async (): Promise<boolean> =>
     (await observer.run("select 1 from pg_stat_activity where wait_event = 'PgSleep'")).length > 0
   await until('it to sleep', isAsleep)
-  await interrupt(pool, present)
+  await new Interruption(pool, present).tried
   expect(await sleeping).toMatchObject({ code: '57014' })
   client.release(true)
 })

@@ -4,6 +4,7 @@ const ORDER = 'src/transaction/order.ts'
 const POSTGRES = 'test/faults/transaction-postgres.test.ts'
 const UNDONE = 'test/faults/transaction-undone.test.ts'
 const ONE_BY_ONE = 'test/faults/transaction-one-by-one.test.ts'
+const INTERRUPTED = 'test/faults/transaction-interrupted.test.ts'
 const MYSQL_UNLOST = 'test/faults/mysql-unlost.test.ts'
 const OUTAGES = 'test/faults/transaction-outages.test.ts'
 
@@ -146,6 +147,26 @@ export const TRANSACTION_BUGS: readonly Bug[] = [
       'no unknown outcome',
     ),
     tests: ONE_BY_ONE,
+  },
+  {
+    ...mutant(
+      'a connection is given back while a statement on it may yet be cancelled',
+      'src/transaction/undo.ts',
+      'if (this.#asked) await this.tried',
+      '',
+      'ends by itself just then',
+    ),
+    tests: INTERRUPTED,
+  },
+  {
+    ...mutant(
+      'ROLLBACK waits for an interruption that waits for a connection',
+      'src/transaction/undo.ts',
+      'if (this.#asked) await this.tried',
+      'await this.tried',
+      'has no connection',
+    ),
+    tests: INTERRUPTED,
   },
   mutant(
     'the lock is given back before COMMIT',
