@@ -73,7 +73,7 @@ export class Once {
     if (signal) candidate.heed(signal, () => aborted(key, signal))
     // A wait of 0 is one try of the lock, but `done` has to be given time.
     const limitMs = waitMs === 0 ? leaseMs : waitMs
-    candidate.limit(limitMs, () => unanswered(key, limitMs))
+    candidate.limit(limitMs, () => unanswered(key, candidate, limitMs))
     const job = this.#jobOf(key)
     job.join(candidate)
     try {
@@ -106,7 +106,9 @@ export class Once {
     if (candidate.isDone()) return 'done'
     const holder = this.#insistent(lease.key, terms)
     holder.heed(lease.signal, () => lease.signal.reason)
-    job.replace(candidate, holder)
+    job.join(holder)
+    // What it may be asking is too old to act on.
+    job.leave(candidate)
     const isDone = await answerFor(holder, job)
     candidate.tell(isDone)
     if (isDone) return 'done'
@@ -135,7 +137,7 @@ export class Once {
   /** Asks a question of its own, for at most as long as a lease. */
   #insistent(key: string, { done, leaseMs }: OnceTerms): Candidate {
     const candidate = new Candidate(this.#keeping.env, done, true)
-    candidate.limit(leaseMs, () => unanswered(key, leaseMs))
+    candidate.limit(leaseMs, () => unanswered(key, candidate, leaseMs))
     return candidate
   }
 
@@ -159,12 +161,12 @@ async function answerFor(candidate: Candidate, job: Job): Promise<boolean> {
   }
 }
 
-function unanswered(key: string, ms: number): LockError {
-  return new LockError(
-    'LOCK_ACQUIRE_TIMEOUT',
-    `once: done() of "${key}" gave no answer within ${Math.round(ms)} ms`,
-    { key },
-  )
+function unanswered(key: string, { askedForMs }: Candidate, limitMs: number): LockError {
+  const why =
+    askedForMs === null
+      ? `was not called within ${Math.round(limitMs)} ms, as that of another caller gave no answer`
+      : `gave no answer within ${Math.round(askedForMs)} ms`
+  return new LockError('LOCK_ACQUIRE_TIMEOUT', `once: done() of "${key}" ${why}`, { key })
 }
 
 function invalid(message: string): LockError {

@@ -1,27 +1,28 @@
 import type { Environment, Timer } from '../environment.ts'
-import { LockError } from '../errors.ts'
-import type { Candidate, Done } from './candidate.ts'
+import type { LockError } from '../errors.ts'
+import type { Candidate } from './candidate.ts'
 
 /** How often `done` is asked while others have the lock: it grows, since the query is not ours. */
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5000
-
-interface Question {
-  readonly by: Candidate
-  /** With whom it is given up: the asker, or what it became. */
-  owner: Candidate
-}
+/** How long the others wait for an answer. It grows with those that do not come: slow ones are not to become many. */
+const FIRST_TURN_MS = 1000
+const LONGEST_TURN_MS = 5000
 
 /**
  * One key of `once` in this process, while anyone wants to know whether it is done. One of them asks, and
- * the answer is for all, so that a hundred callers cost as much as one. There is never more than one
- * question at a time, unless its asker has given up on it.
+ * the answer is for all, so that a hundred callers cost as much as one. An answer may never come, so the
+ * others wait for it for the time of a turn. Who has the lock does not wait: only its own answer counts for it.
  */
 export class Job {
   readonly #env: Environment
   readonly #forget: () => void
   readonly #candidates = new Set<Candidate>()
-  #question: Question | null = null
+  /** Those of them that have asked and got no answer yet. */
+  readonly #asking = new Set<Candidate>()
+  /** Whose answer the others wait for. It may have left: its question is under way all the same. */
+  #turn: Candidate | null = null
+  /** To the end of the turn; to the next poll if it is nobody's. */
   #timer: Timer = null
   #polls = 0
 
@@ -32,22 +33,16 @@ export class Job {
 
   join(candidate: Candidate): void {
     this.#candidates.add(candidate)
-    this.#proceed()
+    if (candidate.insists) this.#ask(candidate)
+    else this.#proceed()
   }
 
+  /** What it asks is not heard any more: nobody is there to hear how it went wrong. */
   leave(candidate: Candidate): void {
     candidate.leave()
     if (!this.#candidates.delete(candidate)) return
-    // It may never be answered, and nobody is there any more to hear how it went wrong.
-    if (this.#question?.owner === candidate) this.#question = null
+    this.#asking.delete(candidate)
     this.#proceed()
-  }
-
-  /** The lock came. What `candidate` may be asking is too old to act on, but has to end before the next. */
-  replace(candidate: Candidate, holder: Candidate): void {
-    if (this.#question?.owner === candidate) this.#question.owner = holder
-    this.#candidates.add(holder)
-    this.leave(candidate)
   }
 
   close(reason: LockError): void {
@@ -58,44 +53,93 @@ export class Job {
     if (this.#candidates.size === 0) {
       this.#clearTimer()
       this.#forget()
-    } else if (!this.#question) {
-      const next = this.#firstWithoutWord()
+    } else if (!this.#turn) {
+      const next = this.#oldest(({ hasHeard }) => !hasHeard)
       if (next) this.#ask(next)
       else this.#timer ??= this.#env.setTimer(this.#pauseMs(), () => this.#poll(), false)
     }
   }
 
-  #firstWithoutWord(): Candidate | null {
-    for (const candidate of this.#candidates) if (!candidate.hasHeard) return candidate
+  /** Of those that do not ask already. */
+  #oldest(fits: (candidate: Candidate) => boolean): Candidate | null {
+    for (const candidate of this.#candidates)
+      if (!this.#asking.has(candidate) && fits(candidate)) return candidate
     return null
   }
 
   #poll(): void {
     this.#timer = null
     this.#polls += 1
-    const [oldest] = this.#candidates
-    if (oldest) this.#ask(oldest)
+    const next = this.#oldest(() => true)
+    if (next) this.#ask(next)
   }
 
   #ask(by: Candidate): void {
     this.#clearTimer()
-    const question = { by, owner: by }
-    this.#question = question
-    answerOf(by.done).then(
-      (isDone) => this.#answered(question, isDone, (candidate) => candidate.tell(isDone)),
-      (error: unknown) => this.#answered(question, false, (candidate) => candidate.fail(error)),
+    this.#asking.add(by)
+    this.#turn = by
+    this.#timer = this.#env.setTimer(this.#turnMs(), () => this.#overtake(by), false)
+    by.ask().then(
+      (isDone) => this.#answered(by, isDone),
+      (error: unknown) => this.#failed(by, error),
     )
   }
 
-  #answered(question: Question, isDone: boolean, tell: (candidate: Candidate) => void): void {
-    if (this.#question !== question) return
-    this.#question = null
-    for (const candidate of this.#candidates) {
-      if (candidate.insists && candidate !== question.by && !isDone) continue
-      tell(candidate)
-      if (candidate.hasEnded) this.#candidates.delete(candidate)
+  #overtake(slow: Candidate): void {
+    this.#endTurn(slow)
+    this.#proceed()
+  }
+
+  #answered(by: Candidate, isDone: boolean): void {
+    this.#endTurn(by)
+    this.#tell(
+      by,
+      (candidate) => isDone || this.#heedsOthers(candidate),
+      (candidate) => candidate.tell(isDone),
+    )
+  }
+
+  #failed(by: Candidate, error: unknown): void {
+    // Overtaken, it is no news: others have asked since.
+    const isNews = this.#endTurn(by)
+    this.#tell(
+      by,
+      (candidate) => isNews && this.#heedsOthers(candidate),
+      (candidate) => candidate.fail(error),
+    )
+  }
+
+  #tell(by: Candidate, isForIt: (other: Candidate) => boolean, tell: (candidate: Candidate) => void): void {
+    if (this.#asking.delete(by)) {
+      for (const candidate of this.#candidates) {
+        if (candidate !== by && !isForIt(candidate)) continue
+        tell(candidate)
+        if (!candidate.hasEnded) continue
+        this.#candidates.delete(candidate)
+        this.#asking.delete(candidate)
+      }
     }
     this.#proceed()
+  }
+
+  /**
+   * Not while it waits for an answer of its own: under the lock only that counts, and without it the lock would be
+   * taken at the word of another, and kept.
+   */
+  #heedsOthers(candidate: Candidate): boolean {
+    return !this.#asking.has(candidate)
+  }
+
+  /** Whether it was its turn. */
+  #endTurn(of: Candidate): boolean {
+    if (this.#turn !== of) return false
+    this.#turn = null
+    this.#clearTimer()
+    return true
+  }
+
+  #turnMs(): number {
+    return Math.min(FIRST_TURN_MS * 2 ** (this.#asking.size - 1), LONGEST_TURN_MS)
   }
 
   #pauseMs(): number {
@@ -107,12 +151,4 @@ export class Job {
     if (this.#timer !== null) this.#env.clearTimer(this.#timer)
     this.#timer = null
   }
-}
-
-/** Rows, counts and undefined are refused: an empty list would be true, and a forgotten `return` false. */
-async function answerOf(done: Done): Promise<boolean> {
-  const answer: unknown = await done()
-  if (typeof answer === 'boolean') return answer
-  const what = Array.isArray(answer) ? 'an array' : answer === null ? 'null' : typeof answer
-  throw new LockError('INVALID_OPTION', `once: done must give true or false, or a promise of it, not ${what}`)
 }

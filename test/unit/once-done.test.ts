@@ -139,15 +139,165 @@ describe('a done() that hangs', () => {
     expect(time.timers).toBe(0)
   })
 
-  it('does not stop the others once its caller has given up', async () => {
+  it('holds the others up for a second, and is done when they are', async () => {
     const { time, locks } = world()
-    const stuck = track(locks.once('k', { done: never, run: nothing, wait: '1s' }))
+    const stuck = track(locks.once('k', { done: never, run: nothing, wait: '20s' }))
+    let runs = 0
+    const other = track(locks.once('k', { done: () => runs > 0, run: () => void (runs += 1), wait: '2s' }))
+    await time.advance(999)
+    expect(other.settled).toBe(false)
+    await time.advance(1)
+    expect([other.value, runs]).toEqual(['ran', 1])
+    expect(stuck.value).toBe('done')
+    await locks.close()
+    expect(time.timers).toBe(0)
+  })
+
+  it('does not hold up one that has the lock', async () => {
+    const { time, locks, other } = world()
+    const two = other()
+    const lease = await two.acquire('k')
+    let runs = 0
+    const next = track(locks.once('k', { done: () => runs > 0, run: () => void (runs += 1) }))
+    await time.advance(10)
+    const stuck = track(locks.once('k', { done: never, run: nothing }))
+    await time.settle()
+    await lease.release()
+    await time.settle()
+    expect([next.value, runs, stuck.value]).toEqual(['ran', 1, 'done'])
+    await locks.close()
+    await two.close()
+    expect(time.timers).toBe(0)
+  })
+
+  it('does not stop the looks of the others while they wait for the lock', async () => {
+    const { time, locks, other } = world()
+    const two = other()
+    await two.acquire('k')
+    let [asked, marked] = [0, false]
+    const done = (): Promise<boolean> | boolean => ((asked += 1) === 1 ? false : never())
+    const stuck = track(locks.once('k', { done, run: nothing }))
+    const others = [1, 2].map(() => track(locks.once('k', { done: () => marked, run: nothing })))
+    await time.advance(1000)
+    expect(asked).toBe(2)
+    marked = true
+    await time.advance(2000)
+    for (const { value } of [stuck, ...others]) expect(value).toBe('done')
+    await locks.close()
+    await two.close()
+    expect(time.timers).toBe(0)
+  })
+
+  it('is not asked by all who wait: each second or more, one of them', async () => {
+    const { time, locks } = world()
+    let asked = 0
+    const done = (): Promise<boolean> => {
+      asked += 1
+      return never()
+    }
+    const calls = Array.from({ length: 50 }, () =>
+      track(locks.once('k', { done, run: nothing, wait: '20s' })),
+    )
+    const counts: number[] = []
+    for (const ms of [999, 1, 1999, 1, 3999, 1, 4999, 1]) {
+      await time.advance(ms)
+      counts.push(asked)
+    }
+    expect(counts).toEqual([1, 2, 2, 3, 3, 4, 4, 5])
+    await time.advance(8000)
+    expect(asked).toBe(6)
+    expect(calls.map(({ error }) => (error as Error).message)).toEqual([
+      ...[20, 19, 17, 13, 8, 3].map((s) => `once: done() of "k" gave no answer within ${s * 1000} ms`),
+      ...Array<string>(44).fill(
+        'once: done() of "k" was not called within 20000 ms, as that of another caller gave no answer',
+      ),
+    ])
+    await locks.close()
+    expect(time.timers).toBe(0)
+  })
+
+  it('fails for its own caller only, if others have asked since', async () => {
+    const { time, locks, other } = world()
+    const two = other()
+    await two.acquire('k')
+    const late = gate()
+    const done = (): Promise<boolean> => late.promise.then(() => Promise.reject(new Error('late')))
+    const slow = track(locks.once('k', { done, run: nothing }))
+    const others = [1, 2].map(() => track(locks.once('k', { done: () => false, run: nothing })))
+    await time.advance(1000)
+    late.open()
+    await time.settle()
+    expect(slow.error).toMatchObject({ message: 'late' })
+    expect(others.map(({ settled }) => settled)).toEqual([false, false])
+    await locks.close()
+    await two.close()
+    expect(time.timers).toBe(0)
+  })
+
+  it('does not stop the others if its caller has given up', async () => {
+    const { time, locks } = world()
+    const stuck = track(locks.once('k', { done: never, run: nothing, wait: '500ms' }))
     let runs = 0
     const other = track(locks.once('k', { done: () => runs > 0, run: () => void (runs += 1) }))
-    await time.advance(1000)
+    await time.advance(500)
     expect(stuck.error).toMatchObject({ code: 'LOCK_ACQUIRE_TIMEOUT' })
+    // The question is under way, though nobody wants its answer any more.
+    await time.advance(500)
     expect([other.value, runs]).toEqual(['ran', 1])
     await locks.close()
+    expect(time.timers).toBe(0)
+  })
+
+  it('lets the next one ask when its answer comes, though its caller has given up', async () => {
+    const { time, locks } = world()
+    const late = gate()
+    const done = (): Promise<boolean> => late.promise.then(() => false)
+    void track(locks.once('k', { done, run: nothing, wait: '500ms' }))
+    const other = track(locks.once('k', { done: () => true, run: nothing }))
+    await time.advance(600)
+    expect(other.settled).toBe(false)
+    late.open()
+    await time.settle()
+    expect(other.value).toBe('done')
+    await locks.close()
+    expect(time.timers).toBe(0)
+  })
+
+  it('does not take the lock at the word of another', async () => {
+    const { time, locks } = world()
+    const stuck = track(locks.once('k', { done: never, run: nothing, wait: '20s' }))
+    let asked = 0
+    const other = track(
+      locks.once('k', {
+        done: () => (asked += 1) < 0,
+        run: () => {
+          throw new Error('half-way')
+        },
+      }),
+    )
+    await time.advance(5000)
+    expect(other.error).toMatchObject({ message: 'half-way' })
+    expect(asked).toBe(2)
+    expect(locks.stats()).toMatchObject({ waiting: 0, held: 0 })
+    await time.advance(15_000)
+    expect(stuck.error).toMatchObject({ message: /gave no answer within 20000 ms/ })
+    await locks.close()
+    expect(time.timers).toBe(0)
+  })
+
+  it('is for all, however late, if it is true', async () => {
+    const { time, locks, other } = world()
+    const two = other()
+    await two.acquire('k')
+    const late = gate()
+    const slow = track(locks.once('k', { done: () => late.promise.then(() => true), run: nothing }))
+    const next = track(locks.once('k', { done: () => false, run: nothing }))
+    await time.advance(1000)
+    late.open()
+    await time.settle()
+    expect([slow.value, next.value]).toEqual(['done', 'done'])
+    await locks.close()
+    await two.close()
     expect(time.timers).toBe(0)
   })
 

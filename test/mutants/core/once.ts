@@ -23,8 +23,26 @@ export const ONCE_BUGS: readonly Bug[] = [
   mutant(
     'an answer from before the lock counts under it',
     'src/once/job.ts',
-    'candidate.insists && candidate !== question.by && !isDone',
-    'isDone && !isDone',
+    'return !this.#asking.has(candidate)',
+    'return candidate.insists || !this.#asking.has(candidate)',
+  ),
+  mutant(
+    'a done() that hangs silences those of all others',
+    'src/once/job.ts',
+    '    this.#endTurn(slow)\n',
+    '',
+  ),
+  mutant(
+    'one that got no answer takes the lock at the word of another',
+    'src/once/job.ts',
+    'return !this.#asking.has(candidate)',
+    'return !candidate.insists',
+  ),
+  mutant(
+    'one that has the lock waits for the answer to another',
+    'src/once/job.ts',
+    'if (candidate.insists) this.#ask(candidate)\n    else ',
+    '',
   ),
   mutant(
     'one who gave up is still in the queue for the lock',
