@@ -126,7 +126,10 @@ export type RenewalAnswer =
 export interface ReleaseAnswer {
   /** Whether the lease was still in force. A repeated release says false. */
   readonly released: boolean
-  /** Whether someone was denied the key since it was granted. */
+  /**
+   * Whether someone was denied the key since it was granted; also if the lease has run out. False if nothing is left of
+   * it: it was released or evicted, another has the key, or the server itself has removed what expired.
+   */
   readonly wanted: boolean
 }
 

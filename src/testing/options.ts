@@ -41,6 +41,12 @@ export interface ConformanceOptions {
   readonly namesExpired?: boolean | undefined
 
   /**
+   * Whether the release of a lease that has run out tells whether it was wanted, if nobody took the key since. Default:
+   * as `namesExpired`; false only where nothing of the denial is left then.
+   */
+  readonly tellsExpired?: boolean | undefined
+
+  /**
    * The shortest lease that the backend can keep. Default 200 ms. Raise it where the server counts in
    * whole seconds; the tests that wait for a lease to run out get slower by as much.
    */
@@ -86,6 +92,7 @@ export interface Settings {
   readonly keyPrefix: string
   readonly push: boolean
   readonly namesExpired: boolean
+  readonly tellsExpired: boolean
   /** A lease to wait out. */
   readonly shortMs: number
   readonly toleranceMs: number
@@ -122,6 +129,7 @@ export function settingsOf(options: ConformanceOptions): Settings {
     keyPrefix,
     push: options.push ?? true,
     namesExpired: options.namesExpired ?? true,
+    tellsExpired: options.tellsExpired ?? options.namesExpired ?? true,
     shortMs: options.minLeaseMs ?? 200,
     toleranceMs: options.toleranceMs ?? 10,
     patienceMs: options.patienceMs ?? 15_000,

@@ -5,6 +5,7 @@ import {
   denialOf,
   grantTo,
   heldRecord,
+  releaseAll,
   releaseOne,
   renewal,
   renewOne,
@@ -64,16 +65,60 @@ export function wantedSteps(test: Test): void {
 
   test('is cleared by the grant after an expiry', async (stage) => {
     const [a, b] = await stage.pair()
-    // On a stalled machine the lease may have run out before b asks; then it was not denied: again.
-    const received = await stage.until('a denial while the lease is in force', async () => {
-      await a.evict(stage.key())
-      await grantTo(a, ask(stage.key(), { leaseMs: stage.settings.shortMs }))
-      const [answer] = await b.acquire([ask(stage.key(), { leaseMs: stage.settings.shortMs })])
-      return answer && 'granted' in answer && !answer.granted ? now() : false
-    })
-    await stage.outlive(received)
+    await wantedUntilExpired(stage, a, b)
     await assertUnwanted(stage, b)
   })
+
+  test('is told by the release of an expired lease, as long as there is a record of it', async (stage) => {
+    const [a, b] = await stage.pair()
+    const wish = await wantedUntilExpired(stage, a, b)
+    const { released, wanted } = await releaseOne(a, wish)
+    assert.equal(released, false)
+    assert.equal(wanted, stage.settings.tellsExpired, 'wanted')
+  })
+
+  test('is told of each lease of one batch, expired or not', async (stage) => {
+    const [a, b] = await stage.pair()
+    const late = await wantedUntilExpired(stage, a, b)
+    const unwanted = ask(stage.key('unwanted'), { leaseMs: stage.settings.shortMs })
+    await grantTo(a, unwanted)
+    await stage.outlive(now())
+    const held = ask(stage.key('held'))
+    await grantTo(a, held)
+    await denialOf(b, ask(held.key))
+    const answers = await releaseAll(a, [late, unwanted, held])
+    assert.deepEqual(
+      answers.map(({ released, wanted }) => [released, wanted]),
+      [
+        [false, stage.settings.tellsExpired],
+        [false, false],
+        [true, true],
+      ],
+    )
+  })
+
+  test('tells a late holder nothing of its successor', async (stage) => {
+    const [a, b] = await stage.pair()
+    const late = ask(stage.key(), { leaseMs: stage.settings.shortMs })
+    await grantTo(a, late)
+    await stage.outlive(now())
+    await wantedLock(stage, b, a)
+    assert.deepEqual({ ...(await releaseOne(a, late)) }, { released: false, wanted: false })
+  })
+}
+
+/** A lease of `a` that was denied to `b` while it was in force, and has run out since. */
+async function wantedUntilExpired(stage: Stage, a: Store, b: Store): Promise<Ask> {
+  // On a stalled machine the lease may have run out before b asks; then it was not denied: again.
+  const wish = await stage.until('a denial while the lease is in force', async () => {
+    await a.evict(stage.key())
+    const attempt = ask(stage.key(), { leaseMs: stage.settings.shortMs })
+    await grantTo(a, attempt)
+    const [answer] = await b.acquire([ask(stage.key(), { leaseMs: stage.settings.shortMs })])
+    return answer && 'granted' in answer && !answer.granted ? attempt : false
+  })
+  await stage.outlive(now())
+  return wish
 }
 
 /** A lock held through `a` that was denied to `b`. */

@@ -376,6 +376,26 @@ export const STEP_FAULTS: readonly PlantedFault[] = [
     },
   },
   {
+    fault: 'wanted is not told of a lease that has run out',
+    caughtBy: ['wanted > is told by the release of an expired lease, as long as there is a record of it'],
+    store: class extends ModelStore {
+      override releaseOne(claim: Claim, now: number): ReleaseAnswer {
+        const { released, wanted } = super.releaseOne(claim, now)
+        return { released, wanted: released && wanted }
+      }
+    },
+  },
+  {
+    fault: 'wanted is told of the successor',
+    caughtBy: ['wanted > tells a late holder nothing of its successor'],
+    store: class extends ModelStore {
+      override releaseOne(claim: Claim, now: number): ReleaseAnswer {
+        const wanted = this.find(claim.key)?.wanted ?? false
+        return { ...super.releaseOne(claim, now), wanted }
+      }
+    },
+  },
+  {
     fault: 'wanted is cleared by a renewal',
     caughtBy: ['wanted > stays through renewals and through the same owner asking again'],
     store: class extends ModelStore {

@@ -162,10 +162,9 @@ export class ModelStore implements Store {
 
   releaseOne(claim: Claim, now: number): ReleaseAnswer {
     const entry = this.find(claim.key)
-    if (!entry || !this.owns(entry, claim) || this.expired(entry, now))
-      return { released: false, wanted: false }
+    if (!entry || !this.owns(entry, claim)) return { released: false, wanted: false }
     this.free(entry)
-    return { released: true, wanted: entry.wanted }
+    return { released: !this.expired(entry, now), wanted: entry.wanted }
   }
 
   free(entry: Entry): void {

@@ -34,15 +34,15 @@ export function renewalAnswersTo(renewals: readonly Renewal[], rows: readonly st
   )
 }
 
-/** `freed, wanted`. */
+/** `freed, in force, wanted`. */
 export function releaseAnswersTo(
   claims: readonly Claim[],
   call: string,
   rows: readonly string[],
 ): ReleaseAnswer[] {
-  return inOrder(claims, rows, (_claim, [freed, wanted]) => {
-    const released = freed === hexOf(call)
-    return { released, wanted: released && wanted === '1' }
+  return inOrder(claims, rows, (_claim, [freed, inForce, wanted]) => {
+    const isOurs = freed === hexOf(call)
+    return { released: isOurs && inForce === '1', wanted: isOurs && wanted === '1' }
   })
 }
 

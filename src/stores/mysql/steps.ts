@@ -9,6 +9,9 @@ const FREE = 2
 const OURS = 1
 const NOT = 0
 
+/** Added to what is noted of a lease that is released when it has run out. */
+const RAN_OUT = 2
+
 const COLUMNS =
   '`key`, owner, granted_at, lease_ms, grant_number, holder, previous, expires_at, wanted, decided_at, verdict, freed_wanted'
 
@@ -92,8 +95,8 @@ export class Steps {
   }
 
   /**
-   * `call` is new each time, and stands in the record of a key that this call has found in force, and freed: so only one
-   * of two that are sent at once says so.
+   * `call` is new each time, and stands in the record of a key that this call has freed: so only one of two that are sent
+   * at once says so.
    */
   release(claims: readonly Claim[], call: string): Change {
     return this.#upsert(
@@ -101,12 +104,12 @@ export class Steps {
       [
         `decided_at = ${CLOCK}`,
         `verdict = case when owner = values(owner) then ${OURS} else ${NOT} end`,
-        `freed = case verdict when ${OURS} then case when expires_at > decided_at then values(previous) end
-          else freed end`,
-        `freed_wanted = case verdict when ${OURS} then wanted else freed_wanted end`,
+        `freed = case verdict when ${OURS} then values(previous) else freed end`,
+        `freed_wanted = case verdict when ${OURS} then wanted + case when expires_at > decided_at then 0 else ${RAN_OUT} end
+          else freed_wanted end`,
         `owner = case verdict when ${OURS} then null else owner end`,
       ],
-      () => ['hex(freed)', 'freed_wanted'],
+      () => ['hex(freed)', `freed_wanted < ${RAN_OUT}`, `freed_wanted % ${RAN_OUT}`],
     )
   }
 

@@ -104,8 +104,7 @@ export class Steps {
       if (!row || row.owner !== owner) return { released: false, wanted: false }
       // Its owner is done with it even if it has run out: nothing is left to take over.
       dropped.push(row)
-      const released = row.expiresAt > now
-      return { released, wanted: released && row.wanted }
+      return { released: row.expiresAt > now, wanted: row.wanted }
     })
     this.#drop(dropped)
     return answers

@@ -54,8 +54,8 @@ export const MYSQL_BUGS: readonly Bug[] = [
   mutant(
     'the release of what ran out counts',
     STEPS,
-    'case when expires_at > decided_at then values(previous) end',
-    'values(previous)',
+    'case when expires_at > decided_at then 0 else ${RAN_OUT} end',
+    '0',
     'store expiry',
   ),
   mutant(
