@@ -21,6 +21,8 @@ export interface ChildTerms {
   readonly graceMs: number
   readonly signals: Signals
   readonly say: (line: string) => void
+  /** Called when the command runs. Until then there is nothing that a loss of the lock could harm. */
+  readonly started: () => void
 }
 
 /** What the command runs under. */
@@ -44,6 +46,7 @@ export async function runChild(terms: ChildTerms, cover: Cover): Promise<number>
   try {
     const child = await start(terms, cover, !atTerminal)
     if (typeof child === 'number') return child
+    terms.started()
     const family = atTerminal ? new Descendants(child.pid) : new Group(child.pid)
     watchdog.watch(family.target)
     return await attend(child, family, terms, cover.signal)

@@ -5,7 +5,7 @@ import { MIN_LEASE_MS } from '../option-check.ts'
 import { type ChildTerms, runChild } from './child.ts'
 import type { Command, Invocation } from './command.ts'
 import { duration, givenDuration, parseWithCommand } from './command-line.ts'
-import { EXIT, explain } from './failure.ts'
+import { EXIT, explainLoss } from './failure.ts'
 import { checkShared, withSession } from './session.ts'
 
 export const electCommand: Command = {
@@ -48,7 +48,11 @@ interface Plan {
 }
 
 /** Resolves to the exit code when nobody here leads any more. */
-async function lead(locks: Locks, { name, again, options }: Plan, terms: ChildTerms): Promise<number> {
+async function lead(
+  locks: Locks,
+  { name, again, options }: Plan,
+  terms: Omit<ChildTerms, 'started'>,
+): Promise<number> {
   const { signals, say } = terms
   if (signals.asked.aborted) return signals.code
   let leads = false
@@ -56,10 +60,12 @@ async function lead(locks: Locks, { name, again, options }: Plan, terms: ChildTe
   const ended = new Promise<number>((resolve) => (end = resolve))
   const election = locks.elect(name, options, async (term) => {
     leads = true
-    const code = await runChild(terms, { key: name, token: term.token, signal: term.signal })
+    let hasStarted = false
+    const started = (): void => void (hasStarted = true)
+    const code = await runChild({ ...terms, started }, { key: name, token: term.token, signal: term.signal })
     leads = false
     const { aborted: isLost, reason } = term.signal
-    if (isLost) say(`${explain(reason)}; the command may not have been alone`)
+    if (isLost) say(explainLoss(reason, hasStarted))
     if (signals.asked.aborted || !(again || isLost)) return end(isLost ? EXIT.lost : code)
     if (isLost || code === 0) return
     say(`the command ended with ${code}`)

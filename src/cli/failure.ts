@@ -24,6 +24,12 @@ export function explain(error: unknown): string {
   return shown(withoutSecrets(parts.join(': ').replaceAll(/\s*\n\s*/g, ' '))).slice(0, MOST)
 }
 
+/** Of a lock that was lost, and what that means for the command. */
+export function explainLoss(reason: unknown, hasStarted: boolean): string {
+  const then = hasStarted ? 'the command may not have been alone' : 'the command was not started'
+  return `${explain(reason)}; ${then}`
+}
+
 const MOST = 2000
 
 /** An error that stands for several, as of a host with two addresses, says nothing itself. */

@@ -5,7 +5,7 @@ import { wholeNumber } from './arguments.ts'
 import { runChild } from './child.ts'
 import { type Command, type Invocation, UsageError } from './command.ts'
 import { duration, givenDuration, parseWithCommand } from './command-line.ts'
-import { EXIT, explain } from './failure.ts'
+import { EXIT, explainLoss } from './failure.ts'
 import { checkShared, withSession } from './session.ts'
 
 export const runCommand: Command = {
@@ -32,15 +32,18 @@ HOLDFAST_KEY and its fencing token in HOLDFAST_TOKEN. Signals are passed on to i
 
 Exits as the command does, with 128 + n if signal n ended it; 127 if there is no such command, 126
 if it cannot be run, 1 (or -E) if the key was not to be had, 69 if the store could not be reached,
-79 if the lock was lost while the command ran: then it was ended, and may not have been alone.
+79 if the lock was lost: then the command was ended, and may not have been alone, or was not started
+at all; a line says which.
 `,
   async run(invocation) {
     const { key, conflictCode, options, ...terms } = read(invocation.args)
     await checkShared(invocation)
     return withSession(invocation, async ({ locks, signals, say }) => {
+      let hasStarted = false
+      const started = (): void => void (hasStarted = true)
       try {
         return await locks.using(key, { ...options, signal: signals.asked }, (lease) =>
-          runChild({ ...terms, signals, say }, lease),
+          runChild({ ...terms, signals, say, started }, lease),
         )
       } catch (error) {
         if (!(error instanceof LockError)) throw error
@@ -48,7 +51,7 @@ if it cannot be run, 1 (or -E) if the key was not to be had, 69 if the store cou
         // Silent, as flock is: what says something each time gets a mail from cron each time.
         if (error.code === 'LOCK_ACQUIRE_TIMEOUT') return conflictCode
         if (error.code !== 'LOCK_LOST') throw error
-        say(`${explain(error)}; the command may not have been alone`)
+        say(explainLoss(error, hasStarted))
         return EXIT.lost
       }
     })

@@ -4,7 +4,9 @@ import { type Command, type Invocation, UsageError } from '../../src/cli/command
 import { electCommand } from '../../src/cli/elect.ts'
 import { runCommand } from '../../src/cli/run.ts'
 import { Variables } from '../../src/config/variables.ts'
+import { systemEnvironment } from '../../src/environment.ts'
 import { createLocks, type Locks } from '../../src/locks.ts'
+import type { LocksOptions } from '../../src/options.ts'
 import type { Store } from '../../src/store.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 
@@ -13,20 +15,34 @@ afterEach(async () => {
   for (const locks of clients.splice(0)) await locks.close()
 })
 
-function clientOf(store: Store): Locks {
-  const locks = createLocks(store, { logger: null })
+function clientOf(store: Store, options: LocksOptions = {}): Locks {
+  const locks = createLocks(store, { logger: null, ...options })
   clients.push(locks)
   return locks
 }
 
 function call(command: Command, args: readonly string[], store?: Store): Promise<number> {
-  const err = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const openLocks: Invocation['openLocks'] = async () => {
+  return told(command, args, () => {
     if (!store) throw new Error('no store is asked before the arguments are right')
     return clientOf(store)
-  }
+  }).ended
+}
+
+function told(
+  command: Command,
+  args: readonly string[],
+  client: () => Locks,
+): { ended: Promise<number>; lines: string[] } {
+  const lines: string[] = []
+  const err = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk))
+      done()
+    },
+  })
+  const openLocks: Invocation['openLocks'] = async () => client()
   const terminal = { out: err, err, isTTY: false, colour: false, columns: 80 }
-  return command.run({ args, openLocks, terminal } as unknown as Invocation)
+  return { ended: command.run({ args, openLocks, terminal } as unknown as Invocation), lines }
 }
 
 /** Until a client of the command waits for the key. */
@@ -104,6 +120,32 @@ describe('holdfast run', () => {
     const store = memoryStore()
     await clientOf(store).acquire('key')
     expect(await call(runCommand, [...options, 'key', '--', 'false'], store)).toBe(code)
+  })
+
+  it('G2 does not start its command if the lock was lost before, and says so', async () => {
+    let skippedMs = 0
+    const environment = { ...systemEnvironment, now: () => performance.now() + skippedMs }
+    const locks = clientOf(memoryStore(), { environment })
+    // As if the process had stood still between the grant and the command.
+    locks.on('granted', () => (skippedMs = 3_600_000))
+    const { ended, lines } = told(runCommand, ['key', '--', '/nowhere/to/be/found'], () => locks)
+    expect(await ended).toBe(79)
+    expect(lines).toEqual([expect.stringMatching(/^holdfast: .*"key".*; the command was not started\n$/)])
+  })
+
+  it('says that its command may not have been alone only if there was one', async () => {
+    const store = memoryStore()
+    const other = clientOf(store)
+    for (const [file, says] of [
+      ['/nowhere/to/be/found', 'the command was not started'],
+      ['true', 'the command may not have been alone'],
+    ] as const) {
+      const locks = clientOf(store)
+      locks.on('granted', () => void other.forceRelease('key'))
+      const { ended, lines } = told(runCommand, ['key', '--', file], () => locks)
+      expect(await ended).toBe(79)
+      expect(lines.at(-1)).toContain(says)
+    }
   })
 
   it('gives its command no variable that the configuration of that command would refuse', () => {
