@@ -8,7 +8,7 @@ import { LockError } from './errors.ts'
 import { deadlineOf, Hold, type HoldKeeping, LEFT, type Leaving } from './hold.ts'
 import { KeyLease } from './key-lease.ts'
 import { nameOf } from './monitor/journal.ts'
-import type { Request } from './options.ts'
+import { comesBack, type Request } from './options.ts'
 import type { Pace } from './pace.ts'
 import { lostBeforeRelease, releaseFailed } from './release-errors.ts'
 import type { Answer, Ask, Claim, Denial, Grant, Holder, ReleaseAnswer } from './store.ts'
@@ -76,9 +76,8 @@ export class Line implements Queue {
   }
 
   enter(request: Request): Promise<KeyLease | Contention> {
-    const { oneTry, isPart, waitMs } = request
-    // One of several keys will be waited for if there is time, and then does not jump the queue.
-    const jumps = oneTry && !(isPart && waitMs > 0)
+    const { oneTry, isPart } = request
+    const jumps = oneTry && !comesBack(request)
     const free = this.#phase === 'idle' || (jumps && this.#phase === 'courteous')
     if (oneTry && (!free || this.#waiters.size > 0)) {
       if (this.#fault) {

@@ -87,14 +87,18 @@ export interface ListOptions {
   readonly limit?: number | undefined
 }
 
-/** Options of one acquisition, checked and complete. Core never looks at the raw ones again. */
+/**
+ * One acquisition: the options of the call, checked and complete, so that core never looks at the raw ones
+ * again; and how far that call is, if it is for several keys. That is `beforeMs`, `isPart` and, with the latter, `oneTry`:
+ * no options, but set by `src/several.ts` alone, for each key that it asks for.
+ */
 export interface Request {
   readonly waitMs: number
   /** Of several keys: how long the caller has waited for others of them before. Whoever gives up tells the whole wait. */
   readonly beforeMs: number
-  /** Asks once and takes the answer, instead of waiting. */
+  /** Asks once and takes the answer, instead of waiting: with a wait of 0, and for one of several keys that is tried. */
   readonly oneTry: boolean
-  /** One of several keys, tried before it is waited for: who asks for all of them reports what becomes of it. */
+  /** One of several keys that is tried, not waited for: who asks for all of them reports what becomes of it. */
   readonly isPart: boolean
   readonly leaseMs: number
   readonly renew: boolean
@@ -105,6 +109,11 @@ export interface Request {
   readonly rotateMs: number
   readonly atLeastMs: number
   readonly ignoreLoss: boolean
+}
+
+/** One of several keys that is tried, and will be waited for if it is taken: `waitMs` is what there is left for that. */
+export function comesBack({ isPart, waitMs }: Request): boolean {
+  return isPart && waitMs > 0
 }
 
 const MAX_CONTEXT_BYTES = 4096

@@ -60,7 +60,7 @@ export class Renewals {
     if (hold.renewalsUnderWay >= MAX_UNDER_WAY) return
     this.#send(hold, hold.leaseMs, (error) => {
       // Not in the schedule: the hold ended, or is not to be renewed any more.
-      if (!error || hold.renewal.slot < 0) return
+      if (!error || !hold.renewal.scheduled) return
       const backoff = Math.min(FIRST_RETRY_MS * 2 ** hold.failures, paceOf(hold) / 2)
       hold.failures += 1
       hold.failure = error
@@ -89,7 +89,7 @@ export class Renewals {
       hold.failure = undefined
       hold.renewed(sentAt, leaseMs, answer.grant)
       done(null)
-      if (hold.renewal.slot >= 0) this.add(hold, sentAt)
+      if (hold.renewal.scheduled) this.add(hold, sentAt)
     })
   }
 }

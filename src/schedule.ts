@@ -4,7 +4,7 @@ import { runApart } from './section.ts'
 // Clock sums are not exact: a timer on time may find `now` a hair before the due time.
 const ROUNDING_MS = 0.001
 
-/** Something due at a time. The schedule owns the fields; others only read `dueAt`. */
+/** Something due at a time. The schedule owns the fields; others only read `dueAt` and `scheduled`. */
 export class Entry<T> {
   readonly item: T
   dueAt = 0
@@ -15,6 +15,10 @@ export class Entry<T> {
 
   constructor(item: T) {
     this.item = item
+  }
+
+  get scheduled(): boolean {
+    return this.slot >= 0
   }
 }
 

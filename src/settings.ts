@@ -45,6 +45,7 @@ export const DEFAULTS: Settings = {
 
 const DEFAULT_OPTIONS = ['lease', 'wait', 'poll', 'keys']
 const KEY_DEFAULTS = ['lease', 'wait', 'atLeast']
+
 export function checkConfigure(options: Defaults, current: Settings): Settings {
   checkNames('configure', options, DEFAULT_OPTIONS)
   return checkDefaults(options, current)

@@ -1,5 +1,6 @@
 import { Fifo } from './fifo.ts'
 import type { Journal } from './monitor/journal.ts'
+import { comesBack } from './options.ts'
 import type { Waiter } from './waiter.ts'
 
 /** How many keys are held, and how many wait for one, in all lines of a client. */
@@ -42,8 +43,8 @@ export class Waiters {
     if (meets) {
       waiter.met = true
       this.#keeping.journal.conflicted(this.#key, holder, 1)
-    } else if (waiter.request.isPart && waiter.request.waitMs > 0) {
-      // One of several keys that is taken will be waited for, and counts then.
+    } else if (comesBack(waiter.request)) {
+      // It counts when it does.
       waiter.met = true
     } else {
       this.#unmet += 1
