@@ -171,7 +171,9 @@ export function checkRequest(call: Call, options: UsingOptions, settings: Settin
   const leaseMs = orElse(options.lease, settings.leaseMs, { name: 'lease', min: MIN_LEASE_MS })
   const renew = checkFlag('renew', options.renew, true)
   const rotateMs = orElse(options.rotateToken, 0, { name: 'rotateToken', min: 1 })
-  const atLeastMs = orElse(options.atLeast, settings.atLeastMs, { name: 'atLeast', min: 0 })
+  // That of the key gives way to the lease of the call: a change of the configuration must not make calls fail.
+  const ownMs = Math.min(settings.atLeastMs, leaseMs)
+  const atLeastMs = orElse(options.atLeast, ownMs, { name: 'atLeast', min: 0 })
   if (rotateMs > 0 && leaseMs < 2 * rotateMs) {
     throw invalid(`rotateToken: the lease (${leaseMs} ms) must be at least twice as long as ${rotateMs} ms`)
   }

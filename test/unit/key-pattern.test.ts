@@ -91,6 +91,26 @@ describe('defaults by key', () => {
     await locks.close()
   })
 
+  it('an atLeast that is longer than the lease of a call is as long as that', async () => {
+    const { time, store, locks } = world()
+    locks.configure({ keys: { 'job:*': { atLeast: '10s' } } })
+    for (const [lease, keptMs] of [
+      ['5s', 5_000],
+      ['15s', 10_000],
+    ] as const) {
+      const held = await locks.acquire('job:1', { lease })
+      const since = time.now()
+      expect(await held.release()).toBe(true)
+      while ((await store.heldKeys()).length > 0) await time.advance(100)
+      expect(time.now() - since).toBeLessThan(keptMs + 200)
+      expect(time.now() - since).toBeGreaterThan(keptMs - 200)
+    }
+    await expect(locks.acquire('job:1', { lease: '5s', atLeast: '6s' })).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+    })
+    await locks.close()
+  })
+
   it.each([
     ['no object', 5, /keys: give an object/],
     ['a list', [], /keys: give an object/],
