@@ -87,6 +87,7 @@ function onLoss(lease: AnyLease, lost: () => void): () => void {
 
 async function check(guard: TransactionGuard, session: Session, terms: Terms): Promise<void> {
   const { key, lease, stepMs } = terms
+  const start = lease.env.now()
   try {
     const checked = checkTokens(guard, session.tx as never, lease)
     // The server's own limit is shorter and says more.
@@ -96,12 +97,17 @@ async function check(guard: TransactionGuard, session: Session, terms: Terms): P
       checked,
     )
   } catch (error) {
-    const waited = isCancelled(error) || isGivenUp(error)
+    const cancelled = isCancelled(error) || isGivenUp(error)
     // It may have been the loss that ended the wait, see `undo`.
-    if (!lease.held && (waited || error instanceof TimedOut)) throw notHeld(terms, error)
-    const why = `the guard's row stayed locked for ${stepMs} ms by a transaction that does not end`
-    if (waited) throw cannotBegin(key, new Error(why, { cause: error }))
-    throw error instanceof TimedOut || error instanceof LockError ? cannotBegin(key, error) : error
+    if (!lease.held && (cancelled || error instanceof TimedOut)) throw notHeld(terms, error)
+    const waitedMs = Math.round(lease.env.now() - start)
+    // Sooner, somebody has cancelled it. The server is told its limit later, when less may be left, and in seconds perhaps.
+    if (cancelled && waitedMs >= stepMs / 2) {
+      const why = `the guard's row stayed locked for ${waitedMs} ms by a transaction that does not end`
+      throw cannotBegin(key, new Error(why, { cause: error }))
+    }
+    const isBeginning = cancelled || error instanceof TimedOut || error instanceof LockError
+    throw isBeginning ? cannotBegin(key, error) : error
   }
 }
 

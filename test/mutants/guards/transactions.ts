@@ -93,7 +93,7 @@ export const TRANSACTION_BUGS: readonly Bug[] = [
     ...mutant(
       'a lease that is lost while the check waits is told as a row that stays locked',
       ORDER,
-      'if (!lease.held && (waited || error instanceof TimedOut)) throw notHeld(terms, error)',
+      'if (!lease.held && (cancelled || error instanceof TimedOut)) throw notHeld(terms, error)',
       '',
       'the row of the guard',
     ),
