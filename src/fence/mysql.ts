@@ -1,7 +1,7 @@
 import { has } from '../databases/methods.ts'
 import { isMysqlClient, isMysqlPool, promised } from '../databases/mysql.ts'
 import { MysqlSession, textOf } from '../databases/mysql-session.ts'
-import { dialectOf } from '../databases/mysql-version.ts'
+import { dialectOf, type MysqlDialect } from '../databases/mysql-version.ts'
 import type { CheckOptions, Fence, FenceQuery, FenceTransaction, Token } from './fence.ts'
 import type { Lender } from './lender.ts'
 import { rowsOf, seenIn, textIn, tokenIn } from './rows.ts'
@@ -13,6 +13,8 @@ export class MysqlFence implements Fence {
   readonly #sql: MysqlFenceSql
   readonly #table: FenceTable
   readonly #strict: boolean
+  /** Once the server has said who it is. */
+  #dialect: MysqlDialect | undefined
 
   constructor(lender: Lender, sql: MysqlFenceSql, { create, strict }: Manner) {
     this.#sql = sql
@@ -42,8 +44,9 @@ export class MysqlFence implements Fence {
   }
 
   async #seen(query: FenceQuery, name: string, token: string): Promise<bigint> {
-    const { check, previous, returning } = this.#sql
-    if (!dialectOf(this.#table.version).returning) {
+    const { check, previous, returning, version } = this.#sql
+    this.#dialect ??= dialectOf(textIn(rowsOf(await query(version, []))) ?? '')
+    if (!this.#dialect.returning) {
       // The row is ours until the transaction ends, so that nobody changes it in between.
       await query(check, [name, token])
       return seenIn(rowsOf(await query(previous, [name])))

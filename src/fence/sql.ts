@@ -20,11 +20,15 @@ export interface FenceSql {
 
 /** Of a database that is a server, whose tables are made beside transactions. */
 export interface ServerFenceSql extends FenceSql {
-  /** Returns `yes` or `no`, and on MySQL, after a blank, the version of the server. */
+  /** Returns `yes` or `no`. */
   readonly exists: string
+  /** Whether a transaction has to ask that before its first check, since a statement that fails would end it. */
+  readonly looksBefore: boolean
 }
 
 export interface MysqlFenceSql extends ServerFenceSql {
+  /** Reads no table, and no view of the server: MySQL's are on tables, and a transaction sees all as of its first read. */
+  readonly version: string
   /** Goes behind `check`, for servers that have it: what was before, and whether that was outside of a transaction. */
   readonly returning: string
   /** For the others: after `check`, what was before it. */
@@ -73,6 +77,7 @@ export function postgresSql({ table = 'holdfast_fence', schema = 'public' }: Fen
   if to_regclass('${name}') is null then ${create}; end if;
 end $$`,
     exists: `select case when to_regclass('${name}') is null then 'no' else 'yes' end as found`,
+    looksBefore: true,
     // A row that another transaction has changed is waited for, and judged as that one leaves it. Under
     // repeatable read and serializable it is 40001 instead. What is refused stays locked as well.
     check: `insert into ${name} as f (resource, token, previous, seen_at)
@@ -101,8 +106,10 @@ export function mysqlSql({ table = 'holdfast_fence', schema }: FencePlace): Mysq
     ddl: `${create};`,
     grants: 'select, insert, update and delete on the table',
     create,
-    exists: `select concat(case count(*) when 0 then 'no' else 'yes' end, ' ', version()) as found
+    version: 'select version() as version',
+    exists: `select case count(*) when 0 then 'no' else 'yes' end as found
 from information_schema.tables where table_schema = ${place} and table_name = '${bare}'`,
+    looksBefore: false,
     // A row that another transaction has changed is waited for, and judged as that one leaves it. What is refused
     // stays locked as well.
     check: `insert into ${name} (resource, token, previous, seen_at)

@@ -15,6 +15,8 @@ const POSTGRES: Readonly<Record<string, Complaint>> = {
 
 const MYSQL: Readonly<Record<number, Complaint>> = {
   1044: 'forbidden',
+  // What MySQL 8 says of a table where there is no such database.
+  1049: 'absent',
   1054: { misfit: 'has other columns' },
   1142: 'forbidden',
   1143: 'forbidden',
@@ -56,7 +58,7 @@ export function unavailable(message: string, cause?: unknown): LockError {
   return new LockError('STORE_UNAVAILABLE', `fence: ${message}`, { cause })
 }
 
-/** Whether SQLite does not know the table. Its statements have no other table. */
+/** Whether the database does not know the table. The statements of a guard have no other. */
 export function isMissing(error: unknown): boolean {
   return complaintIn(error)?.complaint === 'absent'
 }

@@ -3,7 +3,7 @@ import type { FenceQuery } from './fence.ts'
 import type { Lender } from './lender.ts'
 import { rowsOf, textIn } from './rows.ts'
 import type { ServerFenceSql } from './sql.ts'
-import { tableProblem, unavailable } from './table-problem.ts'
+import { isMissing, tableProblem, unavailable } from './table-problem.ts'
 import { invalid } from './verdict.ts'
 
 /** The table of a guard in PostgreSQL or MySQL: made when it is first needed, used from inside and beside transactions. */
@@ -14,17 +14,11 @@ export class FenceTable {
   #opening: Promise<void> | undefined
   /** The table has been seen. It may be dropped since; then the next check looks again. */
   #ready = false
-  #version = ''
 
   constructor(lender: Lender, sql: ServerFenceSql, create: boolean) {
     this.#lender = lender
     this.#sql = sql
     this.#create = create
-  }
-
-  /** What MySQL and MariaDB say of themselves; empty until the table has been looked for. */
-  get version(): string {
-    return this.#version
   }
 
   async open(): Promise<void> {
@@ -36,8 +30,12 @@ export class FenceTable {
   /** The statements of a check, which `query` runs in the caller's transaction. */
   async check<T>(query: FenceQuery, statements: () => T | PromiseLike<T>): Promise<T> {
     try {
-      if (!this.#ready) await this.#look(query)
-      return await statements()
+      if (this.#ready) return await statements()
+      const result = await (this.#sql.looksBefore
+        ? this.#afterLook(query, statements)
+        : this.#tried(statements))
+      this.#ready = true
+      return result
     } catch (error) {
       const problem = tableProblem(error, this.#sql)
       if (problem) this.#ready = false
@@ -52,16 +50,29 @@ export class FenceTable {
     return this.#ask(text, values)
   }
 
+  /** A statement that fails would end the transaction, where a new table would stay unseen and locked until the commit. */
+  async #afterLook<T>(query: FenceQuery, statements: () => T | PromiseLike<T>): Promise<T> {
+    if (!isFound(rowsOf(await query(this.#sql.exists, [])))) await this.#make()
+    return statements()
+  }
+
   /**
-   * From inside a transaction, it only looks, and creates elsewhere. A statement that fails would end a transaction of
-   * PostgreSQL, where a new table would stay unseen and locked until the commit; in MySQL creating it would commit.
+   * Nothing may be read before the check: what the transaction reads by plain selects is as of its first read, which
+   * would be before the check has waited for others. A table that is missing does not end the transaction.
    */
-  async #look(query: FenceQuery): Promise<void> {
-    const { single } = this.#lender
-    if (this.#isFound(rowsOf(await query(this.#sql.exists, [])))) {
-      this.#ready = true
-      return
+  async #tried<T>(statements: () => T | PromiseLike<T>): Promise<T> {
+    try {
+      return await statements()
+    } catch (error) {
+      if (!isMissing(error)) throw error
     }
+    await this.#make()
+    return statements()
+  }
+
+  /** Beside the transaction that needs the table; in MySQL creating it inside would commit that. */
+  async #make(): Promise<void> {
+    const { single } = this.#lender
     if (this.#create && single) {
       throw invalid(
         `the table ${this.#sql.table} is missing, and with a single ${single.what} it cannot be created beside the ` +
@@ -73,7 +84,7 @@ export class FenceTable {
 
   async #prepare(): Promise<void> {
     const { create, exists, check, ddl, grants, table } = this.#sql
-    if (!this.#isFound(await this.#ask(exists))) {
+    if (!isFound(await this.#ask(exists))) {
       if (!this.#create) {
         throw unavailable(
           `the table ${table} is missing; with create: false, let someone create it:\n${ddl}\n` +
@@ -89,12 +100,6 @@ export class FenceTable {
     this.#ready = true
   }
 
-  #isFound(rows: readonly unknown[]): boolean {
-    const [found, version = ''] = (textIn(rows) ?? '').split(' ')
-    this.#version = version
-    return found === 'yes'
-  }
-
   async #ask(text: string, values: string[] = [], creating = false): Promise<readonly unknown[]> {
     try {
       return await this.#lender.query(text, values)
@@ -105,4 +110,8 @@ export class FenceTable {
       throw unavailable(`the database cannot be asked for ${this.#sql.table}: ${describeError(error)}`, error)
     }
   }
+}
+
+function isFound(rows: readonly unknown[]): boolean {
+  return textIn(rows) === 'yes'
 }

@@ -1,8 +1,14 @@
 import mysql from 'mysql2/promise'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type Fence, fence, type FenceDatabase, type FenceTransaction } from '../../src/fence/index.ts'
+import {
+  type Fence,
+  fence,
+  type FenceDatabase,
+  fenceSql,
+  type FenceTransaction,
+} from '../../src/fence/index.ts'
 import { freshMariadbDatabase } from '../servers/shared-mariadb.ts'
-import { disguised } from '../support/mysql-client.ts'
+import { disguised, rewriting } from '../support/mysql-client.ts'
 import { atEnd, mariadbPoolOn, observe, poolOn, someoneWaits } from '../support/mysql-stage.ts'
 import { checksOn } from './fence-checks.ts'
 
@@ -93,6 +99,75 @@ describe.each(Object.keys(drivers))('a guard in MariaDB, asked through %s', (nam
 
   it('refuses the pool in place of a connection', async () => {
     await expect(guard.check(db as never, 'r', 1n)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  })
+})
+
+describe('the first check of a guard, in a transaction of MySQL 8', () => {
+  /** Its catalogue is views on tables of InnoDB, and to look into them opens the view that a transaction has of all data. */
+  async function likeMysql8(): Promise<{ pool: mysql.Pool; sent: string[] }> {
+    await look('create table if not exists catalogue (table_schema text, table_name text) engine = InnoDB')
+    await look(`insert into catalogue values (database(), 'first_check')`)
+    await look(fenceSql({ dialect: 'mysql', table: 'first_check' }))
+    const sent: string[] = []
+    const pool = rewriting(disguised(poolOn(url)), (sql) => {
+      sent.push(sql)
+      return sql.replace('information_schema.tables', 'catalogue')
+    })
+    return { pool, sent }
+  }
+
+  it('reads nothing before it: the body sees what the holder before has written, and no write is lost', async () => {
+    const { pool } = await likeMysql8()
+    await look('create table counted (n int) engine = InnoDB')
+    await look('insert into counted values (0)')
+    const count = async (token: bigint, meanwhile: () => Promise<void>): Promise<void> => {
+      const connection = await pool.getConnection()
+      await connection.beginTransaction()
+      // New, as in a process that has just started, and was not opened.
+      await fence(pool, { table: 'first_check' }).check(connection, 'r', token)
+      const [[row]] = (await connection.query('select n from counted')) as unknown as [[{ n: number }]]
+      await meanwhile()
+      await connection.query(`update counted set n = ${row.n + 1}`)
+      await connection.commit()
+      connection.release()
+    }
+    let second: Promise<void> | undefined
+    await count(1n, async () => {
+      second = count(2n, async () => undefined)
+      await someoneWaits(look)
+    })
+    await second
+    expect(await look('select n from counted')).toEqual([{ n: 2 }])
+  })
+
+  it('asks for the version alone, and that once', async () => {
+    const { pool, sent } = await likeMysql8()
+    const guard = fence(pool, { table: 'first_check' })
+    await guard.open()
+    sent.length = 0
+    for (const token of [1n, 2n]) {
+      const connection = await pool.getConnection()
+      await connection.beginTransaction()
+      await guard.check(connection, 'other', token)
+      await connection.commit()
+      connection.release()
+    }
+    const check = [expect.stringMatching(/^insert into /), expect.stringMatching(/ for update$/)]
+    expect(sent).toEqual([expect.stringMatching(/^select \S+ as version$/), ...check, ...check])
+  })
+
+  it('finds out by it that the table is missing, has it made beside, and is in its transaction all the same', async () => {
+    const pool = disguised(poolOn(url))
+    await look('create table before_check (n int) engine = InnoDB')
+    const connection = await pool.getConnection()
+    await connection.beginTransaction()
+    await connection.query('insert into before_check values (1)')
+    const guard = fence(pool, { table: 'made_beside' })
+    await guard.check(connection, 'r', 5n)
+    await connection.rollback()
+    connection.release()
+    expect(await look('select n from before_check')).toEqual([])
+    expect(await guard.highest('r')).toBeNull()
   })
 })
 

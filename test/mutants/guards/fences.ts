@@ -92,6 +92,13 @@ export const MYSQL_FENCE_BUGS: readonly Bug[] = [
     'token = greatest(token, values(token)), previous = token,',
     'lets a strict check pass once',
   ),
+  mutant(
+    'the first check looks for its table before it waits, and with that the transaction has its view of the data',
+    SQL,
+    'looksBefore: false,',
+    'looksBefore: true,',
+    'no write is lost',
+  ),
 ]
 
 export const MONGO_FENCE_BUGS: readonly Bug[] = [
