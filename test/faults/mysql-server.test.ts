@@ -7,7 +7,10 @@ import { askFor, grantOf } from '../support/asks.ts'
 import { atEnd, atLast, failureOf, locksOn, proxyTo, until } from '../support/stage.ts'
 import { mariadbPoolOn, poolOn, storeOn } from '../support/mysql-stage.ts'
 
-const server = await startMariadb({ settings: { max_connections: 30, innodb_rollback_on_timeout: 1 } })
+const server = await startMariadb({
+  // The packet: the smallest that is promised to be enough.
+  settings: { max_connections: 30, innodb_rollback_on_timeout: 1, max_allowed_packet: '1M' },
+})
 atLast(() => server.stop())
 await mysqlStatement(server.url, 'create database app')
 const url = server.url.replace(/mysql$/, 'app')
@@ -126,3 +129,24 @@ it('1040: a server without a connection left is unavailable and it says why, unt
     ),
   )
 })
+
+it.each(['mysql2', 'mariadb'])(
+  'through %s, no step is larger than what the server takes, whatever keys and contexts it has',
+  async (what) => {
+    const store = storeOn(what === 'mysql2' ? poolOn(url) : mariadbPoolOn(url))
+    // A character that JSON writes as six, and hexadecimal digits as twelve.
+    const holder = { service: 'test', instance: 'one', context: '\u0001'.repeat(4096) }
+    const asks = Array.from({ length: 1000 }, (_, i) => askFor(`${what} ${i} `.padEnd(512, 'k'), { holder }))
+    const freed = new Set<string>()
+    const watch = store.watch?.((key) => freed.add(key))
+    try {
+      expect(await store.acquire(asks)).toEqual(asks.map(() => expect.objectContaining({ granted: true })))
+      for (const { key } of asks) watch?.add(key)
+      expect(await store.renew(asks)).toEqual(asks.map(() => expect.objectContaining({ renewed: true })))
+      expect(await store.release(asks)).toEqual(asks.map(() => ({ released: true, wanted: false })))
+      await until('word of each', () => freed.size === asks.length)
+    } finally {
+      await watch?.close()
+    }
+  },
+)

@@ -17,7 +17,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   1053: 'the server is shutting down',
   1114: 'the table or the disk is full',
   1129: 'the server blocks this host after many failed connections; run FLUSH HOSTS there',
-  1153: 'max_allowed_packet of the server is too small for this step; 1 MB is enough',
+  1153: 'max_allowed_packet of the server is below what a step may take; set it to 1 MB at least',
   1203: 'this user has no connection left; raise max_user_connections or use smaller pools',
   1205: 'a row stays locked; look in information_schema.innodb_trx for a transaction that does not end',
   1213: 'other transactions were in the way again and again',

@@ -30,13 +30,11 @@ import {
   otherTable,
 } from './failures.ts'
 import { hexOf } from './expressions.ts'
+import { partsOf } from './parts.ts'
 import { answersTo, evictedBy, recordOf, releaseAnswersTo, renewalAnswersTo } from './records.ts'
 import { createTable, inspectTable, type Names, problemsOf } from './schema.ts'
 import { Statements } from './statements.ts'
 import { Steps } from './steps.ts'
-
-/** Items of one statement, which bounds its size and the rows that it locks. */
-const MOST = 500
 
 export interface Settings {
   readonly database: Database
@@ -62,7 +60,7 @@ export class MysqlStore implements Store {
     this.#push = new Push({
       listen: undefined,
       free: async (keys) => {
-        const held = new Set(await this.#read(this.#statements.held(keys)))
+        const held = new Set(await this.#inParts(keys, (part) => this.#read(this.#statements.held(part))))
         return keys.filter((key) => !held.has(hexOf(key)))
       },
       enlist: async () => [],
@@ -135,7 +133,7 @@ export class MysqlStore implements Store {
     step: (part: readonly I[]) => Promise<readonly O[]>,
   ): Promise<O[]> {
     const answers: O[] = []
-    for (let at = 0; at < items.length; at += MOST) answers.push(...(await step(items.slice(at, at + MOST))))
+    for (const part of partsOf(items)) answers.push(...(await step(part)))
     return answers
   }
 

@@ -44,6 +44,16 @@ export const MYSQL_BUGS: readonly Bug[] = [
     ),
     tests: 'test/faults/mysql-given-up.test.ts',
   },
+  {
+    ...mutant(
+      'a statement is bounded by its items alone',
+      'src/stores/mysql/parts.ts',
+      ' || bytes + more > MOST_BYTES',
+      '',
+      'no step is larger than what the server takes',
+    ),
+    tests: 'test/faults/mysql-server.test.ts',
+  },
   mutant(
     'the same owner that asks again keeps the end of its first lease',
     STEPS,
