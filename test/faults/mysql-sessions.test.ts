@@ -93,6 +93,22 @@ describe.each(settings.map((setting, index) => [setting.join(', '), setting, `${
   },
 )
 
+it("a pool that casts all that it reads does not cast what is holdfast's", async () => {
+  const casts: string[] = []
+  const typeCast = ({ type }: { type: string }): string => `cast ${casts.push(type)}`
+  const pools = {
+    mysql2: poolOn(url, { typeCast }),
+    mariadb: mariadbPoolOn(url, { typeCast, connectionLimit: 2 }),
+  }
+  for (const [driver, pool] of Object.entries(pools)) {
+    const store = storeOn(pool)
+    await cycle(store, store, `${driver} casts:`)
+  }
+  expect(casts).toEqual([])
+  expect((await pools.mysql2.query('select 1 as n'))[0]).toEqual([{ n: 'cast 1' }])
+  expect(await pools.mariadb.query('select 1 as n')).toEqual([{ n: 'cast 2' }])
+})
+
 it('what the session has set is left as it was', async () => {
   const pool = poolOn(url, { connectionLimit: 1 }, [
     `sql_mode = 'ANSI'`,
