@@ -39,8 +39,9 @@ export const ALONE: string =
   'rs.initiate()), or a sharded cluster'
 
 export function codeOf(error: unknown): number | null {
-  const { code } = error instanceof Error ? (error as { code?: unknown }) : {}
-  return typeof code === 'number' ? code : null
+  // Of a client that is set to read values as they are stored, it is an object.
+  const code = error instanceof Error ? Number((error as { code?: unknown }).code) : Number.NaN
+  return Number.isNaN(code) ? null : code
 }
 
 function isLabelled(error: unknown): error is Labelled {

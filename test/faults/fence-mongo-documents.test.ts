@@ -1,8 +1,9 @@
+import { MongoClient } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { documentFence } from '../../src/fence/index.ts'
 import { freshMongoDatabase } from '../servers/shared-mongo.ts'
 import { clientsOf } from '../support/mongo-fence-stage.ts'
-import { failureOf } from '../support/stage.ts'
+import { atEnd, failureOf } from '../support/stage.ts'
 
 const HIGHEST = 2n ** 63n - 1n
 
@@ -78,4 +79,23 @@ describe.each(clientsOf(url))('a guard of single documents in MongoDB, with %s',
       })
     },
   )
+})
+
+it('on a client that promotes no values, whoever lost the race to insert gets a verdict, and no error of the server', async () => {
+  const client = new MongoClient(url, { promoteValues: false })
+  atEnd(() => client.close())
+  const items = client.db(database).collection<{ _id: string; amount: number }>('unpromoted')
+  const single = documentFence(items)
+  // Several times: who is first is a matter of luck.
+  for (const _id of ['a', 'b', 'c', 'd']) {
+    const tokens = Array.from({ length: 12 }, (_, i) => BigInt(i + 1))
+    const outcomes = await Promise.allSettled(
+      tokens.map((token) => single.update({ _id }, { $inc: { amount: 1 } }, token, { upsert: true })),
+    )
+    const failures = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [outcome.reason.code] : [],
+    )
+    expect(failures).toEqual(failures.map(() => 'STALE_TOKEN'))
+    expect(await single.highest({ _id })).toBe(12n)
+  }
 })
