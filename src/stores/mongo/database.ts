@@ -85,6 +85,8 @@ export class Database {
 
   async #send(command: MongoDocument, signal: AbortSignal): Promise<MongoDocument> {
     const db = await this.#source.db()
+    // Given up while it was being opened: nobody waits for what would be done now. Drivers before 6.13 do not look.
+    signal.throwIfAborted()
     return db.command(command, { signal, readPreference: 'primary' })
   }
 }

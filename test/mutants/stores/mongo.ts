@@ -91,4 +91,14 @@ export const MONGO_BUGS: readonly Bug[] = [
     `...this.#find({ _id: name, owner: { $type: 'string' } }, RECORD, limit + 1)`,
     'store (list|expiry)',
   ),
+  {
+    ...mutant(
+      'what was given up while the client was being opened is sent all the same',
+      'src/stores/mongo/database.ts',
+      'signal.throwIfAborted()',
+      'void signal',
+      'is never sent',
+    ),
+    tests: 'test/faults/mongo-given-up.test.ts',
+  },
 ]
