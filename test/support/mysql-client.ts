@@ -30,13 +30,29 @@ export function disguised(pool: mysql.Pool): mysql.Pool {
 
 /** A pool that sends something else than it is told by holdfast. */
 export function rewriting(pool: mysql.Pool, rewrite: (sql: string) => string): mysql.Pool {
+  return through(pool, (send, sql) => send(rewrite(sql)))
+}
+
+/** A pool that tells what holdfast has sent, once it is answered. */
+export function telling(pool: mysql.Pool, told: (sql: string) => unknown): mysql.Pool {
+  return through(pool, async (send, sql) => {
+    const answer = await send(sql)
+    await told(sql)
+    return answer
+  })
+}
+
+type Send = (sql: string) => Promise<unknown>
+
+/** What the user sends goes its own way. */
+function through(pool: mysql.Pool, send: (by: Send, sql: string) => Promise<unknown>): mysql.Pool {
   return replacing(pool, 'getConnection', async () => {
     const connection = await pool.getConnection()
     const query = connection.query.bind(connection) as (query: unknown, values?: unknown) => Promise<unknown>
     return replacing(connection, 'query', ((given: string | { sql: string }, values?: unknown) =>
       typeof given === 'string'
         ? query(given, values)
-        : query({ ...given, sql: rewrite(given.sql) }, values)) as never)
+        : send((sql) => query({ ...given, sql }, values), given.sql)) as never)
   })
 }
 

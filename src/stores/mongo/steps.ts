@@ -99,8 +99,8 @@ export class Steps {
     return this.#update({ ...rest, q: { ...q, $expr: ours }, u: [freeing(call)] })
   }
 
-  evict(key: string, grant: number | undefined, call: string): MongoDocument {
-    const query = { _id: key, ...(HELD as object), ...(grant === undefined ? {} : { grant }) }
+  evict(key: string, grant: number, call: string): MongoDocument {
+    const query = { _id: key, ...(HELD as object), grant }
     return { ...this.#findAndModify(query, [freeing(call)]), fields: RECORD }
   }
 

@@ -14,6 +14,7 @@ import type {
   Store,
   Watch,
 } from '../../store.ts'
+import { evictHolder } from '../shared/eviction.ts'
 import { Push } from '../shared/push.ts'
 import type { Command, Database } from './database.ts'
 import { asLockError, closedError } from './failures.ts'
@@ -142,9 +143,14 @@ export class MongoStore implements Store {
   }
 
   evict(key: string, grant?: number): Promise<LockRecord | null> {
-    return this.#guard(async () => {
-      const found = valueOf(await this.#run(this.#steps.evict(key, grant, newCall())))
-      return found ? recordOf(found) : null
+    return this.#guard(() => {
+      if (grant !== undefined) return this.#evict(key, grant)
+      return evictHolder({
+        store: this.name,
+        key,
+        find: async () => (await this.list({ key, limit: 1 })).locks[0],
+        evict: (found) => this.#evict(key, found),
+      })
     })
   }
 
@@ -160,6 +166,11 @@ export class MongoStore implements Store {
     await within(farewell, FAREWELL_MS, closedError).catch(() => undefined)
     this.#closed = true
     await this.#settings.database.close()
+  }
+
+  async #evict(key: string, grant: number): Promise<LockRecord | null> {
+    const found = valueOf(await this.#run(this.#steps.evict(key, grant, newCall())))
+    return found ? recordOf(found) : null
   }
 
   async #acquireOne(ask: Ask, waiting: ReadonlySet<string>, command: Command): Promise<Answer> {

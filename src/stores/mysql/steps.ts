@@ -113,14 +113,14 @@ export class Steps {
     )
   }
 
-  /** `call`: as for a release. */
-  evict(key: string, grant: number | undefined, call: string): Change {
+  /** `call`: as for a release. The number goes below zero: a record that comes into being means nothing. */
+  evict(key: string, grant: number, call: string): Change {
     return this.#upsert(
-      [absent(key, call, { grant: number(-(grant ?? 0)), wanted: grant === undefined ? 1 : 0, call })],
+      [absent(key, call, { grant: number(-grant), call })],
       [
         `decided_at = ${CLOCK}`,
         `verdict = case when owner is not null and expires_at > decided_at
-          and (values(wanted) = 1 or grant_number = -values(grant_number)) then ${OURS} else ${NOT} end`,
+          and grant_number = -values(grant_number) then ${OURS} else ${NOT} end`,
         `freed = case verdict when ${OURS} then values(previous) else freed end`,
         `freed_wanted = case verdict when ${OURS} then wanted else freed_wanted end`,
         `owner = case verdict when ${OURS} then null else owner end`,

@@ -14,6 +14,7 @@ import type {
   Store,
   Watch,
 } from '../../store.ts'
+import { evictHolder } from '../shared/eviction.ts'
 import { Push } from '../shared/push.ts'
 import { Sweep } from '../shared/sweep.ts'
 import { MAX_CREATIONS } from '../shared/table.ts'
@@ -107,8 +108,13 @@ export class MysqlStore implements Store {
   }
 
   async evict(key: string, grant?: number): Promise<LockRecord | null> {
-    const call = newCall()
-    return evictedBy(call, await this.#step((steps) => steps.evict(key, grant, call)))
+    if (grant !== undefined) return this.#evict(key, grant)
+    return evictHolder({
+      store: this.name,
+      key,
+      find: async () => (await this.list({ key, limit: 1 })).locks[0],
+      evict: (found) => this.#evict(key, found),
+    })
   }
 
   watch(onFreed: (key: string) => void): Watch {
@@ -125,6 +131,11 @@ export class MysqlStore implements Store {
     await Promise.all([this.#push.close(), this.#sweep.stop()])
     this.#closed = true
     await this.#settings.database.close()
+  }
+
+  async #evict(key: string, grant: number): Promise<LockRecord | null> {
+    const call = newCall()
+    return evictedBy(call, await this.#step((steps) => steps.evict(key, grant, call)))
   }
 
   /** One after the other, so that no connection waits for another of the same call. */

@@ -43,8 +43,8 @@ export const MONGO_BUGS: readonly Bug[] = [
   mutant(
     'what ran out and was not taken yet can be evicted',
     STEPS,
-    'const query = { _id: key, ...(HELD as object),',
-    `const query = { _id: key, owner: { $type: 'string' },`,
+    'const query = { _id: key, ...(HELD as object), grant }',
+    `const query = { _id: key, owner: { $type: 'string' }, grant }`,
     'store (expiry|evict)',
   ),
   {
@@ -100,5 +100,15 @@ export const MONGO_BUGS: readonly Bug[] = [
       'is never sent',
     ),
     tests: 'test/faults/mongo-given-up.test.ts',
+  },
+  {
+    ...mutant(
+      'a forced release takes the key from whoever has it when it arrives',
+      STEPS,
+      'const query = { _id: key, ...(HELD as object), grant }',
+      'const query = grant > 0 ? { _id: key, ...(HELD as object) } : { _id: key, grant }',
+      'MongoDB G5 that arrives once more|MongoDB G5 leaves',
+    ),
+    tests: 'test/faults/forced-release.test.ts',
   },
 ]

@@ -54,6 +54,16 @@ export const MYSQL_BUGS: readonly Bug[] = [
     ),
     tests: 'test/faults/mysql-server.test.ts',
   },
+  {
+    ...mutant(
+      'a forced release takes the key from whoever has it when it arrives',
+      STEPS,
+      'and grant_number = -values(grant_number) then',
+      'then',
+      'MySQL G5 that arrives once more|MySQL G5 leaves',
+    ),
+    tests: 'test/faults/forced-release.test.ts',
+  },
   mutant(
     'the same owner that asks again keeps the end of its first lease',
     STEPS,
