@@ -5,7 +5,7 @@ import { cleaning } from '../../src/stores/mysql/cleaning.ts'
 import { Statements } from '../../src/stores/mysql/statements.ts'
 import { freshMariadbDatabase } from '../servers/shared-mariadb.ts'
 import { acquire, askFor, grantOf } from '../support/asks.ts'
-import { disguised } from '../support/mysql-client.ts'
+import { disguised, rewriting } from '../support/mysql-client.ts'
 import {
   failureOf,
   locksOn,
@@ -120,6 +120,26 @@ describe('where a change returns no rows, as in MySQL', () => {
       const evicted = await Promise.all(stores.map((store) => store.evict(key)))
       expect(evicted.filter((record) => record !== null)).toHaveLength(1)
     }
+  })
+})
+
+describe('behind a proxy that sends plain reads to a replica that lags', () => {
+  it('G2 a lease that is lost is not renewed by what the replica still has', async () => {
+    const holder = storeOn(url, { table: 'split' })
+    const ask = askFor('split')
+    await grantOf(holder, ask)
+    await look('create table split_replica as select * from split')
+    const pool = rewriting(disguised(poolOn(url)), (sql) =>
+      /^select\b(?!.* for update$)/s.test(sql) ? sql.replaceAll('`split`', 'split_replica') : sql,
+    )
+    const split = storeOn(pool, { table: 'split' })
+    expect(await split.renew([ask])).toMatchObject([{ renewed: true }])
+    await holder.evict(ask.key)
+    expect(await split.renew([ask])).toEqual([{ renewed: false }])
+    const next = askFor(ask.key)
+    await grantOf(holder, next)
+    expect(await split.acquire([ask])).toMatchObject([{ granted: false }])
+    expect(await split.release([ask])).toEqual([{ released: false, wanted: false }])
   })
 })
 

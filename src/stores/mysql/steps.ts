@@ -144,7 +144,8 @@ on duplicate key update ${assignments.join(',\n')}`
       return { change: `${change}\nreturning ${returned}`, read: null }
     }
     const keys = sorted.map(([key]) => bytes(key)).join(', ')
-    const read = `select ${line('hex(`key`)', ...answer(false))} from ${this.#table} where \`key\` in (${keys})`
+    // What locks is not for a replica: a proxy that sends other reads there would have a lost renewal told as renewed.
+    const read = `select ${line('hex(`key`)', ...answer(false))} from ${this.#table} where \`key\` in (${keys}) for update`
     return { change, read }
   }
 }

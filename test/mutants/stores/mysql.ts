@@ -64,6 +64,16 @@ export const MYSQL_BUGS: readonly Bug[] = [
     ),
     tests: 'test/faults/forced-release.test.ts',
   },
+  {
+    ...mutant(
+      'what became of a change is read as anything else, which a proxy may send to a replica',
+      STEPS,
+      '(${keys}) for update`',
+      '(${keys})`',
+      'G2 a lease that is lost',
+    ),
+    tests: TWO_STEPS,
+  },
   mutant(
     'the same owner that asks again keeps the end of its first lease',
     STEPS,
