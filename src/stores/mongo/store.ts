@@ -112,13 +112,7 @@ export class MongoStore implements Store {
         if (!found) this.#look()
         return renewalAnswerOf(renewal, found)
       },
-      many: async (group, command) => {
-        const keys = group.map(({ key }) => key)
-        const written = await command(this.#steps.renewMany(group))
-        const found = mapOf(await command(this.#steps.find(keys), written))
-        if (found.size < group.length) this.#look()
-        return group.map((renewal) => renewalAnswerOf(renewal, found.get(renewal.key)))
-      },
+      many: (group, command) => this.#renewMany(group, command),
     })
   }
 
@@ -202,6 +196,28 @@ export class MongoStore implements Store {
       open = open.filter(({ key }) => !answers.has(key))
     }
     return asks.map(({ key }) => answers.get(key) as Answer)
+  }
+
+  /**
+   * What is in force afterwards need not have been prolonged: the next primary's clock may be behind that of the one which
+   * found that it had run out. Only the count tells, once it is of all that were asked for.
+   */
+  async #renewMany(renewals: readonly Renewal[], command: Command): Promise<readonly RenewalAnswer[]> {
+    let answers = new Map<string, RenewalAnswer>()
+    let open = renewals
+    for (let round = 1; open.length > 0; round += 1) {
+      const written = await command(this.#steps.renewMany(open))
+      const found = mapOf(await command(this.#steps.find(open.map(({ key }) => key)), written))
+      if (found.size < open.length) this.#look()
+      answers = new Map(
+        open.map((renewal) => [renewal.key, renewalAnswerOf(renewal, found.get(renewal.key))]),
+      )
+      if (Number(written['n']) === open.length) break
+      if (round >= MAX_ROUNDS)
+        throw new Error('some leases run out and are in force again each time they are looked at')
+      open = open.filter(({ key }) => answers.get(key)?.renewed)
+    }
+    return renewals.map(({ key }) => answers.get(key) ?? { renewed: false })
   }
 
   async #releaseOne(claim: Claim, call: string, command: Command): Promise<ReleaseAnswer> {

@@ -111,4 +111,14 @@ export const MONGO_BUGS: readonly Bug[] = [
     ),
     tests: 'test/faults/forced-release.test.ts',
   },
+  {
+    ...mutant(
+      'of many renewals each counts that is in force afterwards, whether it was prolonged or not',
+      'src/stores/mongo/store.ts',
+      "if (Number(written['n']) === open.length) break",
+      "if (Number(written['n']) <= open.length) break",
+      'G2 many leases',
+    ),
+    tests: 'test/faults/mongo-clock-behind.test.ts',
+  },
 ]
