@@ -101,22 +101,23 @@ export interface Settings {
   readonly processes: ProcessOptions | undefined
 }
 
-const OPTIONS: readonly (keyof ConformanceOptions)[] = [
-  'name',
-  'createStore',
-  'reset',
-  'keyPrefix',
-  'push',
-  'namesExpired',
-  'minLeaseMs',
-  'toleranceMs',
-  'patienceMs',
-  'limitMs',
-  'processes',
-]
+const OPTIONS: Readonly<Record<keyof ConformanceOptions, true>> = {
+  name: true,
+  createStore: true,
+  reset: true,
+  keyPrefix: true,
+  push: true,
+  namesExpired: true,
+  tellsExpired: true,
+  minLeaseMs: true,
+  toleranceMs: true,
+  patienceMs: true,
+  limitMs: true,
+  processes: true,
+}
 
 export function settingsOf(options: ConformanceOptions): Settings {
-  checkNames('storeConformance', options, OPTIONS)
+  checkNames('storeConformance', options, Object.keys(OPTIONS))
   if (typeof options.name !== 'string') throw invalid('storeConformance: name: give a text')
   if (typeof options.createStore !== 'function')
     throw invalid('storeConformance: createStore: give a function that makes a client of the store')

@@ -69,5 +69,5 @@ it('what is left is looked at again while a late call may be the reason', async 
     }
   })
   expect(failure).toBe(null)
-  expect(entries.filter(({ is }) => is === 'left')).toMatchObject([{ keys: [] }])
+  expect(entries.filter(({ is }) => is === 'left')).toMatchObject([{ locks: [] }])
 })

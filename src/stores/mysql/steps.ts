@@ -109,7 +109,7 @@ export class Steps {
           else freed_wanted end`,
         `owner = case verdict when ${OURS} then null else owner end`,
       ],
-      () => ['hex(freed)', `freed_wanted < ${RAN_OUT}`, `freed_wanted % ${RAN_OUT}`],
+      () => ['hex(freed)', `freed_wanted < ${RAN_OUT}`, `mod(freed_wanted, ${RAN_OUT})`],
     )
   }
 
