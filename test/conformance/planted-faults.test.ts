@@ -2,11 +2,12 @@ import { describe, expect, it } from 'vitest'
 import type { Store } from '../../src/store.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { type CollectedTest, collectSuite, failuresOf } from './collected-suite.ts'
+import { GRANT_FAULTS } from './faulty-grants.ts'
 import { STEP_FAULTS } from './faulty-steps.ts'
 import { VIEW_FAULTS } from './faulty-views.ts'
 import { ModelServer, ModelStore } from './model-store.ts'
 
-const FAULTS = [...STEP_FAULTS, ...VIEW_FAULTS]
+const FAULTS = [...STEP_FAULTS, ...GRANT_FAULTS, ...VIEW_FAULTS]
 
 describe.concurrent('the conformance suite', () => {
   it('passes a correct store', async () => {
