@@ -332,12 +332,11 @@ export class Line implements Queue {
 
   /**
    * Kept up although nobody waits here: one task that comes back at once would shut the others out. But
-   * a waiter is not to lose all that is left of its wait to courtesy.
+   * a waiter is not to lose its whole wait to courtesy.
    */
   #pause(ms: number): void {
     const head = this.#waiters.first
-    const leftMs = head ? head.request.waitMs - head.waitedMs : Infinity
-    const pauseMs = Math.max(0, Math.min(ms, leftMs / 2))
+    const pauseMs = Math.max(0, Math.min(ms, (head?.request.waitMs ?? Infinity) / 2))
     this.#courteousUntil = this.#keeping.env.now() + pauseMs
     this.#wait('courteous', pauseMs, () => this.#proceed(), !head)
   }

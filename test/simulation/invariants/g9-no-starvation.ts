@@ -70,12 +70,12 @@ export function noStarvation({ ledger, processes, fail }: Scene): Invariant {
     const { poll, clockRate } = process.plan
     const gapMs = (process.time - since) * clockRate
     if (gapMs >= Math.min(poll.min, poll.max / 2) - 1) return
-    // Nobody loses more than half of what is left of its wait to courtesy, and one try none; they may be gone by now.
-    const isShort = (each: Attempt): boolean => {
-      if (each.process !== process || each.key !== key || (each.settledAt ?? Infinity) < since) return false
-      const waitedMs = Math.max(0, since - each.askedAt) * clockRate
-      return (each.waitMs - waitedMs) / 2 - 1 <= gapMs
-    }
+    // Nobody loses more than half of its wait to courtesy, and one try none; they may be gone by now.
+    const isShort = (each: Attempt): boolean =>
+      each.process === process &&
+      each.key === key &&
+      (each.settledAt ?? Infinity) >= since &&
+      each.waitMs / 2 - 1 <= gapMs
     const isWanted = [...ledger.waiting].some((each) => each.process !== process && each.key === key)
     if (!isWanted || ledger.attempts.some(isShort)) return
     fail(
