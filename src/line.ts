@@ -25,7 +25,7 @@ export interface LineKeeping extends HoldKeeping {
   readonly latencyMs: () => number
   /** Whether the store can wake us. */
   readonly push: () => boolean
-  /** Whether there is a watch now. */
+  /** Whether the key is watched now. */
   readonly watch: (key: string) => boolean
   readonly unwatch: (key: string) => void
   readonly forget: (line: Line) => void
@@ -239,7 +239,7 @@ export class Line implements Queue {
     if (this.#freedWhileAsking || this.#waiters.size === 0) return this.#proceed()
     // Once: a store may answer each with word to ask again.
     this.#watched ||= this.#keeping.watch(this.key)
-    this.#sleep(this.#keeping.pace.afterDenial(this.#tries++, denial, this.#keeping.push()))
+    this.#sleep(this.#keeping.pace.afterDenial(this.#tries++, denial, this.#watched))
   }
 
   #failed(asker: Waiter, error: LockError): void {
