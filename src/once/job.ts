@@ -37,7 +37,7 @@ export class Job {
     else this.#proceed()
   }
 
-  /** What it asks is not heard any more: nobody is there to hear how it went wrong. */
+  /** How its question goes wrong is not heard any more: nobody is there to hear it. */
   leave(candidate: Candidate): void {
     candidate.leave()
     if (!this.#candidates.delete(candidate)) return
@@ -92,34 +92,37 @@ export class Job {
 
   #answered(by: Candidate, isDone: boolean): void {
     this.#endTurn(by)
-    this.#tell(
-      by,
-      (candidate) => isDone || this.#heedsOthers(candidate),
-      (candidate) => candidate.tell(isDone),
-    )
+    const isHeard = this.#asking.delete(by)
+    // What is done stays so, whoever had asked.
+    if (isHeard || isDone)
+      this.#tell(
+        by,
+        (candidate) => isDone || this.#heedsOthers(candidate),
+        (candidate) => candidate.tell(isDone),
+      )
+    this.#proceed()
   }
 
   #failed(by: Candidate, error: unknown): void {
     // Overtaken, it is no news: others have asked since.
     const isNews = this.#endTurn(by)
-    this.#tell(
-      by,
-      (candidate) => isNews && this.#heedsOthers(candidate),
-      (candidate) => candidate.fail(error),
-    )
+    if (this.#asking.delete(by))
+      this.#tell(
+        by,
+        (candidate) => isNews && this.#heedsOthers(candidate),
+        (candidate) => candidate.fail(error),
+      )
+    this.#proceed()
   }
 
   #tell(by: Candidate, isForIt: (other: Candidate) => boolean, tell: (candidate: Candidate) => void): void {
-    if (this.#asking.delete(by)) {
-      for (const candidate of this.#candidates) {
-        if (candidate !== by && !isForIt(candidate)) continue
-        tell(candidate)
-        if (!candidate.hasEnded) continue
-        this.#candidates.delete(candidate)
-        this.#asking.delete(candidate)
-      }
+    for (const candidate of this.#candidates) {
+      if (candidate !== by && !isForIt(candidate)) continue
+      tell(candidate)
+      if (!candidate.hasEnded) continue
+      this.#candidates.delete(candidate)
+      this.#asking.delete(candidate)
     }
-    this.#proceed()
   }
 
   /**

@@ -301,6 +301,24 @@ describe('a done() that hangs', () => {
     expect(time.timers).toBe(0)
   })
 
+  it('is for all if it is true, though its caller has given up', async () => {
+    const { time, locks } = world()
+    const stop = new AbortController()
+    const late = gate()
+    const done = (): Promise<boolean> => late.promise.then(() => true)
+    const first = track(locks.once('k', { done, run: nothing, signal: stop.signal }))
+    let asked = 0
+    const other = track(locks.once('k', { done: () => (asked += 1) < 0, run: nothing }))
+    await time.advance(10)
+    stop.abort()
+    await time.advance(600)
+    late.open()
+    await time.settle()
+    expect([first.error, other.value, asked]).toEqual([expect.anything(), 'done', 0])
+    await locks.close()
+    expect(time.timers).toBe(0)
+  })
+
   it('may still fail when nobody waits for it any more', async () => {
     const { time, locks } = world()
     const late = gate()
