@@ -45,6 +45,13 @@ export function show(value: unknown): string {
   return typeof value === 'function' ? 'a function' : String(value)
 }
 
+/** What a driver says, or SQL to run by hand, may have several. */
+export function onOneLine(text: string): string {
+  // No pattern: the text may be of others, and one that looks for spaces around a break takes the square of their number.
+  const lines = text.split('\n').map((line) => line.trim())
+  return lines.filter((line) => line !== '').join(' ')
+}
+
 /** One line for logs and messages, whatever was thrown: drivers throw the strangest things. */
 export function describeError(error: unknown): string {
   try {

@@ -1,4 +1,4 @@
-import { describeError, LockError } from '../errors.ts'
+import { describeError, LockError, onOneLine } from '../errors.ts'
 import { isParseError } from './arguments.ts'
 import { UsageError } from './command.ts'
 import { shown } from './text.ts'
@@ -21,7 +21,7 @@ export function explain(error: unknown): string {
     if (text !== '' && !parts.some((part) => part.includes(text))) parts.push(text)
     each = each instanceof Error ? each.cause : undefined
   }
-  return shown(withoutSecrets(parts.join(': ').replaceAll(/\s*\n\s*/g, ' '))).slice(0, MOST)
+  return shown(withoutSecrets(onOneLine(parts.join(': ')))).slice(0, MOST)
 }
 
 /** Of a lock that was lost, and what that means for the command. */

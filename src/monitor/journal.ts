@@ -1,5 +1,5 @@
 import type { Environment } from '../environment.ts'
-import { describeError, LockError } from '../errors.ts'
+import { describeError, LockError, onOneLine } from '../errors.ts'
 import type { Events, LockEvent, LockEvents } from '../events.ts'
 import { runOutside } from '../section.ts'
 import { isThenable } from '../thenable.ts'
@@ -225,9 +225,7 @@ export class Journal {
   // A logger is foreign code: it may throw, and must not break a lock by it.
   #log(level: 'debug' | 'info' | 'warn', message: string): void {
     try {
-      // What a driver says, or SQL to run by hand, may have several.
-      const line = `holdfast: ${message.replaceAll(/\s*\n\s*/g, ' ')}`
-      const result: unknown = runOutside(() => this.#logger[level]?.(line))
+      const result: unknown = runOutside(() => this.#logger[level]?.(`holdfast: ${onOneLine(message)}`))
       if (isThenable(result)) result.then(undefined, () => {})
     } catch {
       // There is nowhere left to report to.
