@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createLocks } from '../../src/locks.ts'
 import type { Arena } from '../torture/arenas/arena.ts'
 import openSqlite from '../torture/arenas/sqlite.ts'
-import type { Entry } from '../torture/history.ts'
+import { type Entry, readHistory } from '../torture/history.ts'
 import type { Strike } from '../torture/nemesis/strike.ts'
 import { playRound } from '../torture/round.ts'
 
@@ -20,7 +20,10 @@ function play(make: (arena: Arena) => Partial<Arena>): Promise<Played> {
     const arena = await openSqlite(folder)
     return { ...arena, ...make(arena) }
   }
-  return playRound({ ...ROUND, openArena }, async (entries, _folder, failure) => ({ entries, failure }))
+  return playRound({ ...ROUND, openArena }, async (folder, failure) => ({
+    entries: readHistory(folder),
+    failure,
+  }))
 }
 
 it('a round with a fault that cannot be healed fails, and what it saw is judged all the same', async () => {

@@ -49,11 +49,14 @@ export class Resource {
     lines.on('error', () => {}) // That of the socket, once more.
     lines.on('line', (line) => {
       const written = this.#write(JSON.parse(line) as Write)
-      if (socket.writable) socket.write(`${JSON.stringify(written)}\n`)
+      // Of what is no token the worker has no answer; its own history has it.
+      if (!written) socket.destroy()
+      else if (socket.writable) socket.write(`${JSON.stringify(written)}\n`)
     })
   }
 
-  #write({ number, worker, id, key, token }: Write): Written {
+  #write({ number, worker, id, key, token }: Write): Written | null {
+    if (!/^\d+$/.test(token)) return null
     let guarded: Written['guarded'] = 'taken'
     try {
       this.#fence.check(key, BigInt(token))

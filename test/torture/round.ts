@@ -6,7 +6,7 @@ import { ServerFolder } from '../servers/server-folder.ts'
 import { Random } from '../simulation/random.ts'
 import type { Arena, OpenArena } from './arenas/arena.ts'
 import { Crew } from './crew.ts'
-import { type Entry, HistoryWriter, type Listed, now, readHistory } from './history.ts'
+import { HistoryWriter, type Listed, now } from './history.ts'
 import { Nemesis } from './nemesis/index.ts'
 import { patiently } from './nemesis/server-strikes.ts'
 import { Network } from './network.ts'
@@ -29,12 +29,12 @@ const LOOKS_MS = 500
 const LATEST_MS = 10_000 + LONGEST_LEASE_MS
 
 /**
- * `judge` has the history and its folder, which is gone after that; and what kept the round from its end, or null. A round
+ * `judge` has the folder of the history, which is gone after that; and what kept the round from its end, or null. A round
  * that fails shows what it has seen all the same.
  */
 export async function playRound<T>(
   options: RoundOptions,
-  judge: (entries: readonly Entry[], folder: string, failure: unknown) => Promise<T>,
+  judge: (folder: string, failure: unknown) => Promise<T>,
 ): Promise<T> {
   // Its workers end with this process, stopped ones included.
   const folder = new ServerFolder('torture', 'SIGKILL', undefined)
@@ -48,7 +48,7 @@ export async function playRound<T>(
       (error: unknown) => error,
     )
     arena.keepLogs()
-    return await judge(readHistory(histories), histories, failure)
+    return await judge(histories, failure)
   } finally {
     await arena?.stop()
     await folder.remove()

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describeError } from '../../src/errors.ts'
 import { arenaOf, type StoreName } from './arenas/index.ts'
-import { examine } from './check.ts'
+import { examine, type Examined } from './check.ts'
+import { Findings } from './checks/findings.ts'
 import { type Figures, figuresOf, sumOf } from './figures.ts'
-import type { Entry } from './history.ts'
+import { type Entry, readHistory } from './history.ts'
 import { SHORTEST_ROUND_MS } from './options.ts'
 import { playRound } from './round.ts'
 import type { Result } from './table.ts'
@@ -37,8 +38,8 @@ export async function runStore(store: StoreName, options: RunOptions): Promise<R
   ) {
     const ms = Math.min(roundMs, left)
     const round = { store, seed, minutes: ms / 60_000, workers, rate }
-    await playRound({ openArena, seed, ms, workers, rate }, async (entries, folder, failure) => {
-      const { violations, figures: examined } = examine(entries)
+    await playRound({ openArena, seed, ms, workers, rate }, async (folder, failure) => {
+      const { entries, violations, figures: examined } = judged(folder)
       const found = [...failed(failure, entries), ...violations, ...idleness(entries)]
       const own = figuresOf(entries, round.minutes, examined)
       figures.push(own)
@@ -51,6 +52,18 @@ export async function runStore(store: StoreName, options: RunOptions): Promise<R
     })
   }
   return { store, violations: total, ...sumOf(figures) }
+}
+
+/** A history that nobody can make sense of is wrong too, and is kept as it is. */
+function judged(folder: string): Examined & { readonly entries: readonly Entry[] } {
+  try {
+    const entries = readHistory(folder)
+    return { entries, ...examine(entries) }
+  } catch (error) {
+    const findings = new Findings()
+    findings.fail('round', `the history cannot be read: ${describeError(error)}`, {})
+    return { entries: [], violations: findings.violations, figures: findings.figures }
+  }
 }
 
 /** What it saw until then is judged too: that may be why. */
