@@ -93,6 +93,17 @@ describe('G4 owner only, G6 loss is a value', () => {
     await locks.close()
   })
 
+  it('G6 release() of a lease that the store does not have any more resolves false', async () => {
+    const { locks, other } = world()
+    const two = other()
+    const lease = await locks.acquire('k')
+    await two.forceRelease('k')
+    await expect(lease.release()).resolves.toBe(false)
+    expect(locks.stats()).toMatchObject({ lost: 1, released: 0 })
+    await locks.close()
+    await two.close()
+  })
+
   it('forceRelease of a key held by the same client tells its holder at once', async () => {
     const { locks } = world()
     const lease = await locks.acquire('k')

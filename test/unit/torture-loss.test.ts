@@ -68,6 +68,22 @@ describe('G6 a loss is told', () => {
   it('is not asked of a loss after its end began', () => {
     expect(ended('acquire', true, 305)).toEqual([])
   })
+
+  it('is broken by one whose release the store refused, and who is told that all was well', () => {
+    const released = (ok: boolean, handOff = 0): Story => {
+      const story = held().evict(150, 160, 5).note(300, 'w1', { is: 'release', id: 90 })
+      story.step('w1', { step: 'release', owner: 'owner 5', sentAt: 301, repliedAt: 305, answer: 'no' })
+      if (handOff > 0) {
+        story.note(290, 'w1', { is: 'ask', id: 91, how: 'acquire', keys: ['k'], waitMs: 500, leaseMs: 3000 })
+        story.note(300, 'w1', { is: 'granted', id: 91, tokens: [String(5120 + handOff)] })
+      }
+      return story.note(310, 'w1', { is: 'released', id: 90, ok })
+    }
+    expect(released(true).broken).toEqual(['G6'])
+    expect(released(false).broken).toEqual([])
+    // The release is that of the next, to whom it was handed on.
+    expect(released(true, 1).broken).not.toContain('G6')
+  })
 })
 
 describe('G2 false alarm', () => {

@@ -48,6 +48,12 @@ export const LEASE_BUGS: readonly Bug[] = [
     ],
   },
   mutant(
+    'a release that the store refused counts as one that it took',
+    'src/line.ts',
+    'done?.(failure ?? (!failed && answer.released))',
+    'done?.(failure ?? !failed)',
+  ),
+  mutant(
     'a renewal answer brings the deadline closer',
     'src/hold.ts',
     'if (deadline > this.#deadline.dueAt) this',

@@ -1,5 +1,7 @@
 import { LockError } from '../../../src/errors.ts'
+import type { ReleaseAnswer } from '../../../src/store.ts'
 import type { Attempt } from '../attempt.ts'
+import type { NetworkFact } from '../facts.ts'
 import type { Invariant, Scene } from '../scene.ts'
 
 /** How a call may end without ever having had a lease. */
@@ -13,13 +15,22 @@ export function outcomes({ ledger, fail }: Scene): Invariant {
   const whenLeft = new Map<Attempt, { readonly lost: boolean; readonly stalledMs: number }>()
   /** Owners of whom the store said at a release that it does not have them: perhaps the second time. */
   const missed = new Set<string>()
+  /** Owners who were told so. */
+  const refused = new Set<string>()
 
   return {
     hear(fact) {
       if (fact.is === 'left') whenLeft.set(fact.attempt, stateOf(fact.attempt))
       if (fact.is === 'release-missed') missed.add(fact.owner)
+      if (fact.is === 'answered' && fact.call.step === 'release') hearReleases(fact)
       if (fact.is === 'settled') checkOutcome(fact.attempt)
     },
+  }
+
+  function hearReleases({ call, answers }: NetworkFact & { is: 'answered' }): void {
+    call.items.forEach(({ owner }, i) => {
+      if ((answers[i] as ReleaseAnswer | undefined)?.released === false) refused.add(owner)
+    })
   }
 
   function stateOf(attempt: Attempt): { lost: boolean; stalledMs: number } {
@@ -61,6 +72,8 @@ export function outcomes({ ledger, fail }: Scene): Invariant {
     // `close` has released it already, and a call that was not answered is no loss.
     if (released === 'LOCK_RELEASE_FAILED' || (released === 'LOCK_NOT_HELD' && closing)) return
     if (released === 'true' && lost === 'yes') fail('G6', `release() of ${name} said true after a loss`)
+    if (released === 'true' && refused.has(ledger.bookOf(attempt)?.owner ?? ''))
+      fail('G6', `release() of ${name} said true where the store had said that it was gone`)
     if (released !== 'true' && released !== 'false')
       fail('G6', `release() of ${name} rejected with ${released}`)
   }

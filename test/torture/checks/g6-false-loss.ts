@@ -1,8 +1,7 @@
 import type { Findings } from './findings.ts'
 import { mayBeLost } from './reasons.ts'
-import type { Attempt, Round } from './round.ts'
-import type { Span } from './span.ts'
-import type { Step } from './store-view.ts'
+import { releasesOf } from './releases.ts'
+import type { Round } from './round.ts'
 
 /** An end says that the lease was lost only if it was, or if the store did not say yes to its release. */
 export function falseLoss(round: Round, findings: Findings): void {
@@ -11,19 +10,11 @@ export function falseLoss(round: Round, findings: Findings): void {
     if (releaseAt === null || !released || lostAt !== null || attempt.acts.some(({ held }) => !held)) continue
     // Rejected with another code, it does not say that.
     if (released.ok || (released.code !== null && released.code !== 'LOCK_LOST')) continue
-    const releases = releasesOf(round, attempt, { from: releaseAt, to: released.at })
+    const releases = releasesOf(round, attempt)
     // Once that is sent, the time of the lease does not matter any more.
     const heldAt = releases.reduce((first, { sentAt }) => Math.min(first, sentAt), released.at)
     if (releases.some(({ answer }) => answer !== 'yes') || mayBeLost(round, attempt, heldAt)) continue
     const message = `${by} (${how} of "${keys.join('", "')}") ended as if it were lost, for no reason`
     findings.fail('G6', message, { key: keys[0] ?? null, from: releaseAt, to: released.at, workers: [by] })
   }
-}
-
-function releasesOf({ store }: Round, { keys, tokens }: Attempt, { from, to }: Span): Step[] {
-  return keys.flatMap((key, i) => {
-    const grant = store.grant(key, Number((tokens[i] ?? 0n) / 1024n))
-    const steps = grant?.owner.steps ?? []
-    return steps.filter(({ step, sentAt }) => step === 'release' && sentAt >= from && sentAt <= to)
-  })
 }

@@ -1,11 +1,41 @@
 import type { Findings } from './findings.ts'
-import type { Round } from './round.ts'
+import { releasesOf } from './releases.ts'
+import type { Attempt, Round } from './round.ts'
 
-/** Who had word of the loss is not told at the end that all was well: not by `release()`, nor by its section. */
+/**
+ * No end says that all was well, neither `release()` nor the section, to who had word of the loss before, or where the
+ * store said no to the release.
+ */
 export function lossIsTold(round: Round, findings: Findings): void {
-  for (const { by, how, keys, lostAt, releaseAt, released } of round.attempts) {
-    if (lostAt === null || releaseAt === null || lostAt >= releaseAt || !released?.ok) continue
-    const message = `${by} (${how} of "${keys.join('", "')}") was lost, and ended as if it were not`
-    findings.fail('G6', message, { key: keys[0] ?? null, from: lostAt, to: released.at, workers: [by] })
+  const last = lastTokens(round)
+  for (const attempt of round.attempts) {
+    const { by, how, keys, tokens, lostAt, releaseAt, released } = attempt
+    if (releaseAt === null || !released?.ok) continue
+    const hadWord = lostAt !== null && lostAt < releaseAt
+    // What was handed on, or entered again, is given back by another.
+    const isLast =
+      how !== 're-enter' && keys.every((key, i) => last.get(grantOf(key, tokens[i])) === tokens[i])
+    const no = isLast && releasesOf(round, attempt).find(({ answer }) => answer === 'no')
+    if (!hadWord && !no) continue
+    const what = hadWord ? 'was lost' : `was gone by the word of the store about "${no && no.key}"`
+    const message = `${by} (${how} of "${keys.join('", "')}") ${what}, and ended as if it were not`
+    const from = hadWord ? lostAt : releaseAt
+    findings.fail('G6', message, { key: keys[0] ?? null, from, to: released.at, workers: [by] })
   }
+}
+
+/** Of each grant. */
+function lastTokens({ attempts }: Round): Map<string, bigint> {
+  const last = new Map<string, bigint>()
+  for (const { keys, tokens } of attempts) {
+    tokens.forEach((token, i) => {
+      const grant = grantOf(keys[i], token)
+      if (token > (last.get(grant) ?? -1n)) last.set(grant, token)
+    })
+  }
+  return last
+}
+
+function grantOf(key: Attempt['keys'][number] | undefined, token = 0n): string {
+  return `${token / 1024n} ${key}`
 }
