@@ -100,6 +100,34 @@ describe('push', () => {
     await watch.close()
   })
 
+  it('G8 who was woken by an older place on the list while it was put there anew is off it in the end', async () => {
+    for (const leavesFirst of [false, true]) {
+      let ears!: Ears
+      let held!: (keys: string[]) => void
+      const dismissed: string[] = []
+      const waiting = waitingWith(() => new Promise((resolve) => (held = resolve)))
+      const push = new Push({
+        ...waiting,
+        listen: (waiter, given) => {
+          ears = given
+          return waiting.listen!(waiter, given)
+        },
+        dismiss: async (keys) => void dismissed.push(...keys),
+      })
+      const watch = push.watch(() => {})
+      watch.add('key')
+      await vi.advanceTimersByTimeAsync(20)
+      ears.heard('key')
+      if (leavesFirst) watch.delete('key')
+      held(['key'])
+      await vi.advanceTimersByTimeAsync(0)
+      watch.delete('key')
+      await vi.advanceTimersByTimeAsync(2000)
+      expect(dismissed).toEqual(['key'])
+      await watch.close()
+    }
+  })
+
   it('G12 nothing is tried any more after the end, though the list could not be left', async () => {
     for (const end of ['watch', 'store']) {
       const { push, calls } = leaving(() => true)

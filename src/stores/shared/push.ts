@@ -294,7 +294,14 @@ export class Push {
     if (heard.length === 0) return free
     for (const key of heard) this.#enlisted.add(key)
     const held = new Set(await this.#waiting.enlist(heard, this.id))
-    for (const key of heard) if (!held.has(key)) this.#enlisted.delete(key)
+    for (const key of heard) {
+      if (!held.has(key)) this.#enlisted.delete(key)
+      else {
+        // Again: an older place on the list may have woken this process meanwhile, or the last one who waits have left.
+        this.#enlisted.add(key)
+        if (!this.#watches(key)) this.#leaving.add(key)
+      }
+    }
     return [...free, ...heard.filter((key) => !held.has(key))]
   }
 
