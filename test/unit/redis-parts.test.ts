@@ -1,14 +1,15 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { bucketOf } from '../../src/stores/redis/names.ts'
 import { Parts } from '../../src/stores/redis/parts.ts'
 import { keysIn } from '../support/redis-sets.ts'
+import { atEnd } from '../support/stage.ts'
 
 const ITEMS = keysIn('21', 3).map((key) => ({ key }))
 const [FIRST] = keysIn('22', 1)
 
 /** How many calls the items are shared out among, once a call for all of them has failed like this. */
 async function callsAfter(message: string): Promise<number> {
-  const parts = new Parts(true, () => undefined)
+  const parts = new Parts(true, { suspect: () => undefined, look: () => Promise.resolve() })
   const all = parts.of(ITEMS, ({ key }) => key)
   expect(all).toHaveLength(1)
   const answers = await parts.answers(all, 0, () => Promise.reject(new Error(message)))
@@ -29,6 +30,49 @@ describe('the keys of a slot that is on its way', () => {
   ])('G7 are called for one by one after %s', async (message) => {
     expect(ITEMS.map(({ key }) => bucketOf(key))).toEqual(['21', '21', '21'])
     expect(await callsAfter(message)).toBe(3)
+  })
+
+  it('G7 are called for one by one once a node tells of one of them alone, and not of several', async () => {
+    vi.useFakeTimers()
+    atEnd(() => vi.useRealTimers())
+    const looks: string[] = []
+    let answer = (): void => undefined
+    const look = (key: string): Promise<unknown> => {
+      looks.push(key)
+      return new Promise<void>((resolve) => (answer = resolve))
+    }
+    const parts = new Parts(true, { suspect: () => undefined, look })
+    const all = parts.of([...ITEMS, { key: FIRST as string }], ({ key }) => key)
+    // The client follows what the node says, and says nothing itself.
+    void parts.answers(all, 0, () => new Promise<readonly object[]>(() => {}))
+    await vi.advanceTimersByTimeAsync(500)
+    // A call for one key alone has told all that there is to tell.
+    expect(looks).toEqual([ITEMS[0]?.key])
+    expect(parts.isApart(ITEMS[0]?.key ?? '')).toBe(false)
+    answer()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(parts.of(ITEMS, ({ key }) => key)).toHaveLength(3)
+    expect(parts.isApart(FIRST as string)).toBe(false)
+    await vi.advanceTimersByTimeAsync(10_001)
+    expect(parts.of(ITEMS, ({ key }) => key)).toHaveLength(1)
+  })
+
+  it('are called for at once where a node is slow, and tells of several with the one', async () => {
+    vi.useFakeTimers()
+    atEnd(() => vi.useRealTimers())
+    const later = new Promise<void>((resolve) => setTimeout(resolve, 600))
+    // In order, as a node answers on one connection.
+    const parts = new Parts(true, { suspect: () => undefined, look: () => later.then(() => later) })
+    const slow = (part: readonly object[]): Promise<readonly object[]> =>
+      later.then(() => part.map(() => ({})))
+    const answers = parts.answers(
+      parts.of(ITEMS, ({ key }) => key),
+      0,
+      slow,
+    )
+    await vi.advanceTimersByTimeAsync(700)
+    expect((await answers).size).toBe(3)
+    expect(parts.of(ITEMS, ({ key }) => key)).toHaveLength(1)
   })
 
   it('are called for at once after anything else', async () => {

@@ -15,17 +15,24 @@ const SUSPECT_MS = 400
 /** How long a slot that was on its way is taken to be so. */
 const APART_MS = 10_000
 
+/** What is done about a key without an answer. */
+interface Silent {
+  /** Its node may be dead. */
+  readonly suspect: (key: string) => void
+  /** Asks about this key alone, in a way that changes nothing. */
+  readonly look: (key: string) => Promise<unknown>
+}
+
 /** Shares the keys of a step out among calls: on a cluster, each must keep to one slot, and so to one bucket. */
 export class Parts {
   readonly #cluster: boolean
-  readonly #suspect: (key: string) => void
+  readonly #silent: Silent
   /** Buckets that were being moved, with some keys here and some there, and until when each key is called for alone. */
   readonly #apart = new Map<string, number>()
 
-  /** `suspect` is told a key whose node seems to be silent. */
-  constructor(cluster: boolean, suspect: (key: string) => void) {
+  constructor(cluster: boolean, silent: Silent) {
     this.#cluster = cluster
-    this.#suspect = suspect
+    this.#silent = silent
   }
 
   /** All sent at once. Fails if one does. */
@@ -68,9 +75,11 @@ export class Parts {
   ): Promise<Map<string, O | Fault>> {
     const answers = new Map<string, O | Fault>()
     const deadline = new Deadline()
+    const isSilent = ([item]: readonly I[]): boolean => item !== undefined && !answers.has(item.key)
     const suspicion = setTimeout(() => {
-      const silent = parts.find(([item]) => item && !answers.has(item.key))?.[0]
-      if (silent) this.#suspect(silent.key)
+      const silent = parts.filter(isSilent)
+      if (silent[0]?.[0]) this.#silent.suspect(silent[0][0].key)
+      for (const part of silent) if (part.length > 1) this.#look(part, isSilent)
     }, SUSPECT_MS)
     let timer: NodeJS.Timeout | undefined
     let goOn: () => void = () => undefined
@@ -95,8 +104,25 @@ export class Parts {
     return answers
   }
 
+  /**
+   * A node answers in order. One that tells of a key alone has refused to tell of several, and the client asks again: for
+   * seconds, or as often as its owner has set. The leases run on meanwhile, and are renewed key by key from here on.
+   */
+  #look<I extends Keyed>(part: readonly I[], isSilent: (part: readonly I[]) => boolean): void {
+    const { key } = part[0] as I
+    const answered = (): void => {
+      if (isSilent(part)) this.#setApart(key)
+    }
+    // A fault is told of the part itself.
+    this.#silent.look(key).then(answered, () => undefined)
+  }
+
   #failed(key: string, error: unknown): void {
-    if (isMoving(error)) this.#apart.set(bucketOf(key), performance.now() + APART_MS)
+    if (isMoving(error)) this.#setApart(key)
+  }
+
+  #setApart(key: string): void {
+    this.#apart.set(bucketOf(key), performance.now() + APART_MS)
   }
 
   /** Whether the slot of this key seems to be on its way. */
