@@ -2,6 +2,7 @@ import { has } from './methods.ts'
 
 /** Commands that are sent together, in order, on one connection. */
 export interface IoredisPipeline {
+  asking(): unknown
   evalsha(sha: string, keyCount: number, ...keysAndArgs: string[]): unknown
   wait(replicas: number, limitMs: number): unknown
   exec(): Promise<[error: Error | null, result: unknown][] | null>

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { IoredisCommander } from '../../databases/ioredis.ts'
+import type { Ioredis, IoredisCommander, IoredisPipeline } from '../../databases/ioredis.ts'
 import type { ScriptCall, Waited, WaitingCall } from './client.ts'
 import { Deadline } from './deadline.ts'
 
@@ -31,16 +31,21 @@ export class IoredisCalls {
 
   async evalShaAndWait(...[sha, keys, args, replicas, limitMs, deadline]: WaitingCall): Promise<Waited> {
     if (this.#client.status !== 'ready') await this.#usableBy(deadline)
-    const pipeline = this.#client.pipeline()
-    pipeline.evalsha(sha, keys.length, ...keys, ...args)
-    pipeline.wait(replicas, limitMs)
-    const [evaluated, waited] = (await pipeline.exec()) ?? []
-    const error = evaluated?.[0] ?? waited?.[0]
-    if (error) throw error
-    // A text with `stringNumbers`.
-    return [evaluated?.[1], Number(waited?.[1])]
+    return evaluateAndWait(this.#client.pipeline(), [sha, keys, args, replicas, limitMs])
   }
 
+  /** As above, on a node of a cluster that has told that the slot is on its way there. */
+  async evalShaAndWaitAt(
+    node: Ioredis,
+    ...[sha, keys, args, replicas, limitMs]: WaitingCall
+  ): Promise<Waited> {
+    const pipeline = node.pipeline()
+    pipeline.asking()
+    // A node need not know the prefix of its cluster.
+    const prefix = node.options.keyPrefix === undefined ? (this.#client.options.keyPrefix ?? '') : ''
+    const names = keys.map((key) => prefix + key)
+    return evaluateAndWait(pipeline, [sha, names, args, replicas, limitMs])
+  }
   /** A client without an offline queue refuses what comes while it connects: that is waited for. */
   async usable(): Promise<void> {
     await refuseClosed(this.#client)
@@ -60,6 +65,19 @@ export class IoredisCalls {
     await this.usable()
     deadline.check()
   }
+}
+
+async function evaluateAndWait(
+  pipeline: IoredisPipeline,
+  [sha, keys, args, replicas, limitMs]: WaitingCall,
+): Promise<Waited> {
+  pipeline.evalsha(sha, keys.length, ...keys, ...args)
+  pipeline.wait(replicas, limitMs)
+  const [evaluated, waited] = ((await pipeline.exec()) ?? []).slice(-2)
+  const error = evaluated?.[0] ?? waited?.[0]
+  if (error) throw error
+  // A text with `stringNumbers`.
+  return [evaluated?.[1], Number(waited?.[1])]
 }
 
 function sender(client: IoredisCommander, name: string): Send {

@@ -35,6 +35,8 @@ export class IoredisClusterClient implements RedisClient {
     this.#cluster = cluster
     this.#end = end
     this.#calls = new IoredisCalls(cluster)
+    for (const node of cluster.nodes('all')) heedAsking(node)
+    cluster.on('+node', heedAsking)
     this.keyPrefix = cluster.options.keyPrefix ?? ''
   }
 
@@ -49,11 +51,17 @@ export class IoredisClusterClient implements RedisClient {
   evalShaAndWait(
     ...[sha, keys, args, replicas, limitMs, deadline = new Deadline()]: WaitingCall
   ): Promise<Waited> {
+    const call = [sha, keys, args, replicas, limitMs, deadline] as const
+    let asked: Ioredis | undefined
     // ioredis itself follows only if all of a pipeline is sent elsewhere, and a WAIT never is.
     return redirected(
       deadline,
-      () => this.#calls.evalShaAndWait(sha, keys, args, replicas, limitMs, deadline),
-      () => Promise.allSettled([this.#refresh(), setTimeout(PAUSE_MS)]),
+      () => (asked ? this.#calls.evalShaAndWaitAt(asked, ...call) : this.#calls.evalShaAndWait(...call)),
+      async (kind, address) => {
+        asked =
+          kind === 'ASK' ? this.#cluster.nodes('all').find((one) => addressOf(one) === address) : undefined
+        if (!asked) await Promise.allSettled([this.#refresh(), setTimeout(PAUSE_MS)])
+      },
     )
   }
 
@@ -78,6 +86,7 @@ export class IoredisClusterClient implements RedisClient {
 
   async close(): Promise<void> {
     await this.#listening?.close()
+    this.#cluster.removeListener('+node', heedAsking)
     await this.#end?.()
   }
 
@@ -92,6 +101,22 @@ export class IoredisClusterClient implements RedisClient {
     return new Promise((resolve, reject) => {
       this.#cluster.refreshSlotsCache((error) => (error ? reject(error) : resolve()))
     })
+  }
+}
+
+/**
+ * Where a slot is on its way, ioredis sends ASKING before a command and drops the promise. If the connection ends there,
+ * its rejection is nobody's, and ends the process. The command itself is rejected, too.
+ */
+function heedAsking(given: unknown): void {
+  const node = given as Ioredis & { asking?: (...args: unknown[]) => Promise<unknown> }
+  const { asking } = node
+  // Several stores may share a client.
+  if (!asking || Object.hasOwn(node, 'asking')) return
+  node.asking = (...args) => {
+    const sent = asking.apply(node, args)
+    sent.catch(() => undefined)
+    return sent
   }
 }
 

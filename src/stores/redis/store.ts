@@ -67,7 +67,10 @@ export class RedisStore implements Store {
     this.#client = client
     this.#names = names
     this.#replicas = replicas
-    this.#parts = new Parts(client.cluster, (key) => client.suspect?.(names.record(key)))
+    this.#parts = new Parts(client.cluster, {
+      suspect: (key) => client.suspect?.(names.record(key)),
+      look: (key) => this.#run(READ, this.#records([key]), []),
+    })
     this.#waking = [client.cluster ? 'SPUBLISH' : 'PUBLISH', String(names.baseLength)]
     this.#push = new Push({
       listen: push ? (waiter, ears) => new BucketHearing(client, names, waiter, ears) : undefined,
@@ -163,10 +166,9 @@ export class RedisStore implements Store {
   }
 
   async #renew(renewals: readonly Renewal[], deadline: Deadline): Promise<(RenewalAnswer | Fault)[]> {
-    // While its slot is on its way, a record is here and its fence there: the number is raised the next time.
-    const possible = renewals.map((one) =>
-      this.#parts.isApart(one.key) ? { ...one, rotate: false, raiseTo: 0 } : one,
-    )
+    // While its slot is on its way, a record is here and its fence there: the token rises the next time. Who names a number
+    // needs it, or is to hear why it cannot be had.
+    const possible = renewals.map((one) => (this.#parts.isApart(one.key) ? { ...one, rotate: false } : one))
     const message = renewalMessage(this.#names, possible)
     const [replies, seen] = await this.#write(RENEW, renewals, message, deadline)
     const answers = replies.map(renewalAnswerOf)
