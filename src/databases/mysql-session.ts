@@ -25,6 +25,12 @@ interface Inside {
   readonly __tests?: { getSocket?(): { destroy(error: Error): unknown } | undefined }
 }
 
+/** Why a connection of `mysql2` is of no more use. */
+interface Mysql2Core {
+  readonly _fatalError?: Error | null
+  readonly _protocolError?: Error | null
+}
+
 /** What `mysql2` and `mariadb` have in common on one connection, by the text protocol. */
 export class MysqlSession {
   readonly #connection: MysqlConnection
@@ -53,6 +59,12 @@ export class MysqlSession {
 
   get core(): object {
     return this.#core
+  }
+
+  /** mysql2 before 3.22.2 does not say in an error that the connection is gone with it. */
+  get isGone(): boolean {
+    const { _fatalError: fatal, _protocolError: broken } = this.#core as Mysql2Core
+    return Boolean(fatal ?? broken)
   }
 
   /** An error of the connection would be nobody's and end the process while it is lent. The result stops listening. */

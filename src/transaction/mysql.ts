@@ -223,10 +223,10 @@ class MysqlTransaction implements Session {
     this.#gate.sent()
     result.then(
       () => this.#gate.answered(),
-      (error: unknown) => {
+      (error: Error) => {
         this.#gate.answered()
-        if (this.#server && isUndone(error, this.#server)) this.#undone ??= error as Error
-        if (!isGone(error)) return
+        if (this.#server && isUndone(error, this.#server)) this.#undone ??= error
+        if (!isGone(error) && !this.#session.isGone) return
         this.#loss.add(error)
         this.#loss.found(error)
       },

@@ -1,5 +1,6 @@
 import * as mariadb from 'mariadb'
 import mysql from 'mysql2/promise'
+import mysqlOfOld from 'mysql2-3.9/promise'
 import type { Store } from '../../src/store.ts'
 import { mysqlStore, type MysqlStoreOptions } from '../../src/stores/mysql/index.ts'
 import { disguised } from './mysql-client.ts'
@@ -85,6 +86,11 @@ function mysql2Driver(name: string, openPool: (url: string, connections: number)
 /** Everything that a transaction can begin on by itself. */
 export const transactionDrivers: readonly Driver[] = [
   mysql2Driver('a pool of mysql2', (url, connectionLimit) => poolOn(url, { connectionLimit })),
+  mysql2Driver('a pool of mysql2 3.9', (url, connectionLimit) => {
+    const pool = mysqlOfOld.createPool({ uri: url, connectionLimit })
+    atEnd(() => pool.end())
+    return pool as unknown as mysql.Pool
+  }),
   mysql2Driver('a pool of mysql2 on what says to be MySQL', (url, connectionLimit) =>
     disguised(poolOn(url, { connectionLimit })),
   ),
