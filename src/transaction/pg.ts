@@ -79,6 +79,8 @@ class PgSession implements Session {
   readonly #loss: Loss
   /** The last error of a statement, in case it was not passed on. */
   #failure: unknown = null
+  /** See `isUnheard`. */
+  #unheard: Error | null = null
   /** See `WHICH`. */
   #id: unknown
   #undoing: Promise<unknown> | null = null
@@ -149,6 +151,7 @@ class PgSession implements Session {
     this.#gate.close()
     if (this.#gate.misused) throw this.#gate.misused
     await this.#gate.settled()
+    if (this.#unheard) throw this.#unheard
     this.#failIfLost()
     let results: unknown
     try {
@@ -227,7 +230,7 @@ class PgSession implements Session {
   }
 
   #query(args: unknown[]): unknown {
-    const refusal = this.#gate.refusalOf(textOf(args[0])) ?? this.#loss.refusal
+    const refusal = this.#gate.refusalOf(textOf(args[0])) ?? this.#loss.refusal ?? this.#unheard
     if (refusal) {
       // With a callback, or with a query object such as a cursor, there is no promise to reject.
       if (args.some((arg) => typeof arg === 'function' || has(arg, 'submit'))) throw refusal
@@ -245,12 +248,18 @@ class PgSession implements Session {
             this.#loss.found(error)
           }
           this.#gate.answered()
+          if (isUnheard(error)) this.#unheard ??= error
           if (!isAftermath(error)) this.#failure = error
         },
       )
     }
     return result
   }
+}
+
+/** By a `query_timeout` of the user: `pg` waits no longer, and tells nobody of an answer that comes later. */
+function isUnheard(error: unknown): error is Error {
+  return error instanceof Error && error.message === 'Query read timeout'
 }
 
 /** Whether the connection is gone, in the words of the server, of the network or of `pg`. */

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { freshDatabase } from '../servers/shared-postgres.ts'
-import { drivers, memoryLocks, observe } from '../support/transaction-stage.ts'
+import { atEnd, drivers, memoryLocks, observe, until } from '../support/transaction-stage.ts'
 import type { Tx } from '../support/transaction-drivers.ts'
 
 const url = await freshDatabase()
@@ -116,5 +117,35 @@ describe.each(drivers)('COMMIT on $name behind more than that', (driver) => {
       message: expect.stringMatching(/could not be committed, and is rolled back: a statement that was not/),
     })
     expect(await observer.rows()).toEqual([])
+  })
+})
+
+describe('a statement that pg waits for no longer than its `query_timeout`', () => {
+  it.each([
+    ['of the pool', { query_timeout: 300 }, undefined],
+    ['of the query', {}, 300],
+  ])('%s: nothing is stored, though its function has hidden that', async (_, options, query_timeout) => {
+    const pool = new pg.Pool({ connectionString: url, max: 1, ...options })
+    atEnd(() => pool.end())
+    const call = memoryLocks().transaction(
+      'key',
+      pool,
+      async (tx) => {
+        await tx.query('insert into t values (1)')
+        const slow = { text: 'insert into t select 2 from pg_sleep(1)', query_timeout }
+        await tx.query(slow as pg.QueryConfig).catch(() => undefined)
+        await tx.query('insert into t values (3)').catch(() => undefined)
+      },
+      { lease: 9000 },
+    )
+    await expect(call).rejects.toThrow('Query read timeout')
+    await until('its end', async () => {
+      const [row] = await observer.run(
+        "select count(*)::int as n from pg_stat_activity where state <> 'idle'",
+      )
+      return (row as { n: number }).n === 1
+    })
+    expect(await observer.rows()).toEqual([])
+    expect((await pool.query('select 7 as n')).rows).toEqual([{ n: 7 }])
   })
 })
