@@ -81,6 +81,8 @@ class PostgresJsSession implements Session {
   #interruption: Interruption | null = null
   #undone = false
   #decided = false
+  /** Without an end. What the client sends then belongs in front of COMMIT or ROLLBACK: behind that, it is for somebody else. */
+  readonly #savepoints = new Set<Promise<unknown>>()
   /** What statements of the function got. For such an error the client has rolled back, whatever its code. */
   readonly #failures = new WeakSet<object>()
 
@@ -120,7 +122,7 @@ class PostgresJsSession implements Session {
     const { key, lease } = this.#terms
     if (this.#gate.misused) throw this.#gate.misused
     this.#gate.close()
-    await this.#gate.settled()
+    await this.#gate.settled(this.#savepoints)
     const lost = await this.#foundLost()
     if (lost) throw lost
     this.#decided = true
@@ -149,9 +151,10 @@ class PostgresJsSession implements Session {
     const end = lease.env.now() + stepMs
     const done = (what: string, work: Promise<unknown>): Promise<unknown> =>
       within(lease.env, { ms: end - lease.env.now(), what }, work).then(undefined, () => undefined)
-    if (await this.#foundLost()) return
     // The client gives the connection to others as soon as ROLLBACK is answered.
     if (this.#interruption) await done('what ran was not interrupted', this.#interrupted())
+    if (this.#savepoints.size > 0) await done('a savepoint did not end', Promise.allSettled(this.#savepoints))
+    if (await this.#foundLost()) return
     this.#decided = true
     this.#decision.rollBack(new Error('rolled back'))
     await done('ROLLBACK was not answered', this.#ended())
@@ -214,29 +217,33 @@ class PostgresJsSession implements Session {
 
   /** A query is sent when someone waits for it, which may be later than we think. */
   #guardedQuery(query: unknown): unknown {
-    const { handler, reject } = query as LazyQuery
+    const lazy = query as LazyQuery
+    const { handler, reject } = lazy
     if (typeof handler !== 'function' || typeof reject !== 'function') return query
+    let open = false
+    const answered = (): void => {
+      if (open) this.#gate.answered()
+      open = false
+    }
     const send = (sending: LazyQuery): void => {
       const refusal = this.#gate.refusalOf(startOf(sending)) ?? this.#loss.refusal
       if (refusal) return sending.reject(refusal)
       this.#gate.sent()
-      sending.then(
-        () => this.#gate.answered(),
-        () => this.#gate.answered(),
-      )
+      open = true
       handler(sending)
     }
-    return Object.assign(query as LazyQuery, {
-      handler: Object.assign(send, handler),
-      // Here a loss is known before anyone can send the next query in reply to it.
-      reject: (error: unknown) => {
-        if (isCutOff(error) || isFarewell(error)) {
-          this.#loss.add(error as Error)
-          this.onLoss(error)
-        } else if (error instanceof Error) this.#failures.add(error)
-        reject(error)
-      },
+    // A cursor that is iterated puts others in their place for each batch, and never settles the query itself.
+    before(lazy, 'resolve', answered)
+    // Here a loss is known before anyone can send the next query in reply to it.
+    before(lazy, 'reject', (error) => {
+      if (isCutOff(error) || isFarewell(error)) {
+        this.#loss.add(error as Error)
+        this.onLoss(error)
+      } else if (error instanceof Error) this.#failures.add(error)
+      answered()
     })
+    lazy.handler = Object.assign(send, handler)
+    return lazy
   }
 
   /** The last argument is a function, which gets a transaction of its own. */
@@ -253,13 +260,17 @@ class PostgresJsSession implements Session {
         throw error
       }
     }
+    const ended = Promise.resolve(savepoint(...args.slice(0, -1), guarded))
+    this.#savepoints.add(ended)
     try {
-      return await savepoint(...args.slice(0, -1), guarded)
+      return await ended
     } catch (error) {
       if (!this.#undone) throw error
       // The client cannot go back to its savepoint any more, and complains of that. Nor if the function has succeeded:
       // an error that it has hidden is one for the client.
       throw failure ? (failure as { error: unknown }).error : notHeld(this.#terms, error)
+    } finally {
+      this.#savepoints.delete(ended)
     }
   }
 }
@@ -269,7 +280,24 @@ interface LazyQuery extends PromiseLike<unknown> {
   readonly strings?: readonly string[]
   readonly args?: readonly unknown[]
   handler: (query: LazyQuery) => void
+  resolve: (result: unknown) => void
   reject: (error: unknown) => void
+}
+
+/** `heard` comes first, whoever settles the query, and also if another function was put in place of this one. */
+function before(query: LazyQuery, name: 'resolve' | 'reject', heard: (value: unknown) => void): void {
+  let settle = query[name]
+  Object.defineProperty(query, name, {
+    configurable: true,
+    enumerable: true,
+    get: () => (value: unknown) => {
+      heard(value)
+      settle(value)
+    },
+    set: (other: typeof settle) => {
+      settle = other
+    },
+  })
 }
 
 /** How the text of a query starts. A template may start with a fragment, which is a query in itself. */

@@ -133,13 +133,15 @@ export class Gate {
   /**
    * In front of COMMIT, which has to wait for what the function did not wait for: behind that it might come after the
    * lease, and nobody could tell whether a driver still keeps it in a queue. Rejects if nothing may be committed any more.
+   * `savepoints`: those that have not ended.
    */
-  async settled(): Promise<void> {
-    if (this.#open === 0) return
+  async settled(savepoints: Iterable<Promise<unknown>> = []): Promise<void> {
+    const others = [...savepoints]
+    if (this.#open === 0 && others.length === 0) return
     const { key, lease } = this.#terms
     const limit = { ms: lease.remainingMs, what: 'a statement that was not awaited did not end' }
     try {
-      await within(lease.env, limit, this.idle())
+      await within(lease.env, limit, Promise.allSettled([this.idle(), ...others]))
     } catch (error) {
       throw lease.held ? notCommitted(key, error as Error) : notHeld(this.#terms, error)
     }

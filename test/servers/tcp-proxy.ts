@@ -3,6 +3,7 @@
  *
  *     const proxy = await tcpProxy(server.port)       // connect to proxy.port
  *     proxy.cut()            // every connection is reset
+ *     proxy.hangUp()         // every connection is closed in order
  *     proxy.freeze()         // nothing arrives in either direction, not even that a side has closed
  *     proxy.dropReplies()    // what clients send arrives, what the server sends is lost
  *     proxy.thaw()           // the end of both; what was frozen arrives late
@@ -76,6 +77,13 @@ export class TcpProxy {
     for (const { client, server } of this.#pairs) {
       client.resetAndDestroy()
       server.resetAndDestroy()
+    }
+  }
+
+  hangUp(): void {
+    for (const { client, server } of this.#pairs) {
+      client.destroy()
+      server.destroy()
     }
   }
 
