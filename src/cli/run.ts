@@ -1,11 +1,12 @@
 import { LockError } from '../errors.ts'
+import { nameOf } from '../monitor/journal.ts'
 import { MIN_LEASE_MS } from '../option-check.ts'
 import type { UsingOptions } from '../options.ts'
 import { wholeNumber } from './arguments.ts'
 import { runChild } from './child.ts'
 import { type Command, type Invocation, UsageError } from './command.ts'
 import { duration, givenDuration, parseWithCommand } from './command-line.ts'
-import { EXIT, explainLoss } from './failure.ts'
+import { EXIT, explain, explainLoss } from './failure.ts'
 import { checkShared, withSession } from './session.ts'
 
 export const runCommand: Command = {
@@ -18,6 +19,8 @@ it back. Like flock, but over many machines:
 
   holdfast run -n nightly-report -- ./report.sh      not at all if another runs it now
   holdfast run -w 30s deploy -- make deploy          waits for half a minute at most
+
+At a terminal it says what it waits for, and that the command was not run; elsewhere it is silent.
 
   -n, --nonblock        one try
   -w, --wait 30s        wait at most that long; 0 is one try
@@ -38,9 +41,13 @@ at all; a line says which.
   async run(invocation) {
     const { key, conflictCode, options, ...terms } = read(invocation.args)
     await checkShared(invocation)
+    // To a person. Elsewhere it is silent, as flock is: what says something each time gets a mail from cron each time.
+    const { isTTY } = invocation.terminal
     return withSession(invocation, async ({ locks, signals, say }) => {
       let hasStarted = false
       const started = (): void => void (hasStarted = true)
+      if (isTTY && options.wait !== 0)
+        locks.on('conflict', ({ holder }) => say(`waiting for "${key}", held by ${nameOf(holder)}`))
       try {
         return await locks.using(key, { ...options, signal: signals.asked }, (lease) =>
           runChild({ ...terms, signals, say, started }, lease),
@@ -48,8 +55,10 @@ at all; a line says which.
       } catch (error) {
         if (!(error instanceof LockError)) throw error
         if (error.code === 'LOCK_ABORTED') return signals.code
-        // Silent, as flock is: what says something each time gets a mail from cron each time.
-        if (error.code === 'LOCK_ACQUIRE_TIMEOUT') return conflictCode
+        if (error.code === 'LOCK_ACQUIRE_TIMEOUT') {
+          if (isTTY) say(`not run: ${explain(error)}`)
+          return conflictCode
+        }
         if (error.code !== 'LOCK_LOST') throw error
         say(explainLoss(error, hasStarted))
         return EXIT.lost

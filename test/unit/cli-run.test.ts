@@ -32,6 +32,7 @@ function told(
   command: Command,
   args: readonly string[],
   client: () => Locks,
+  isTTY = false,
 ): { ended: Promise<number>; lines: string[] } {
   const lines: string[] = []
   const err = new Writable({
@@ -41,7 +42,7 @@ function told(
     },
   })
   const openLocks: Invocation['openLocks'] = async () => client()
-  const terminal = { out: err, err, isTTY: false, colour: false, columns: 80 }
+  const terminal = { out: err, err, isTTY, colour: false, columns: 80 }
   return { ended: command.run({ args, openLocks, terminal } as unknown as Invocation), lines }
 }
 
@@ -101,6 +102,31 @@ describe.each([
 })
 
 describe('holdfast run', () => {
+  it.each([
+    [
+      true,
+      '5ms',
+      [/^holdfast: waiting for "key", held by \S+ \S+ \(nightly\)\n$/, /^holdfast: not run: .*held by/],
+    ],
+    [true, '0', [/^holdfast: not run: .*held by/]],
+    [false, '5ms', []],
+    [false, '0', []],
+  ] as const)(
+    'at a terminal (%s), with a wait of %s: says what it waits for',
+    async (isTTY, wait, expected) => {
+      const store = memoryStore()
+      await clientOf(store).acquire('key', { context: 'nightly' })
+      const { ended, lines } = told(
+        runCommand,
+        ['-w', wait, 'key', '--', 'false'],
+        () => clientOf(store),
+        isTTY,
+      )
+      expect(await ended).toBe(1)
+      expect(lines).toEqual(expected.map((line) => expect.stringMatching(line)))
+    },
+  )
+
   it.each([
     [['-n', '-w', '5s', 'key', '--', 'true'], 'give either -n or -w'],
     [['-E', '256', 'key', '--', 'true'], '-E: give a whole number from 0 to 255'],
