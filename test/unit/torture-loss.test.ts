@@ -81,6 +81,13 @@ describe('G6 a loss is told', () => {
     }
     expect(released(true).broken).toEqual(['G6'])
     expect(released(false).broken).toEqual([])
+    const again = { step: 'release', owner: 'owner 5', sentAt: 308, repliedAt: 309, answer: 'no' } as const
+    const yes = { ...again, sentAt: 301, repliedAt: 305, answer: 'yes' } as const
+    const twice = held().note(300, 'w1', { is: 'release', id: 90 }).step('w1', yes).step('w1', again)
+    expect(twice.note(310, 'w1', { is: 'released', id: 90, ok: true }).broken).toEqual([])
+    const late = held('using').evict(150, 160, 5).note(300, 'w1', { is: 'release', id: 90 })
+    late.step('w1', { ...yes, answer: 'no', repliedAt: 320 })
+    expect(late.note(310, 'w1', { is: 'released', id: 90, ok: true }).broken).toEqual([])
     // The release is that of the next, to whom it was handed on.
     expect(released(true, 1).broken).not.toContain('G6')
   })

@@ -15,8 +15,8 @@ export function outcomes({ ledger, fail }: Scene): Invariant {
   const whenLeft = new Map<Attempt, { readonly lost: boolean; readonly stalledMs: number }>()
   /** Owners of whom the store said at a release that it does not have them: perhaps the second time. */
   const missed = new Set<string>()
-  /** Owners who were told so. */
-  const refused = new Set<string>()
+  /** What owners were told at their first release. */
+  const answered = new Map<string, boolean>()
 
   return {
     hear(fact) {
@@ -29,7 +29,8 @@ export function outcomes({ ledger, fail }: Scene): Invariant {
 
   function hearReleases({ call, answers }: NetworkFact & { is: 'answered' }): void {
     call.items.forEach(({ owner }, i) => {
-      if ((answers[i] as ReleaseAnswer | undefined)?.released === false) refused.add(owner)
+      const { released } = (answers[i] ?? {}) as Partial<ReleaseAnswer>
+      if (released !== undefined && !answered.has(owner)) answered.set(owner, released)
     })
   }
 
@@ -72,7 +73,7 @@ export function outcomes({ ledger, fail }: Scene): Invariant {
     // `close` has released it already, and a call that was not answered is no loss.
     if (released === 'LOCK_RELEASE_FAILED' || (released === 'LOCK_NOT_HELD' && closing)) return
     if (released === 'true' && lost === 'yes') fail('G6', `release() of ${name} said true after a loss`)
-    if (released === 'true' && refused.has(ledger.bookOf(attempt)?.owner ?? ''))
+    if (released === 'true' && answered.get(ledger.bookOf(attempt)?.owner ?? '') === false)
       fail('G6', `release() of ${name} said true where the store had said that it was gone`)
     if (released !== 'true' && released !== 'false')
       fail('G6', `release() of ${name} rejected with ${released}`)
