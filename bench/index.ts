@@ -16,6 +16,9 @@ import { withServerFor } from './servers.ts'
 import { cells, HEADER, ratiosFirst, type Row } from './summary.ts'
 
 const USAGE = `npm run bench -- [groups] [options]
+Measures holdfast beside other libraries and plain drivers, on servers of its own: see docs/benchmarks.md. All groups take
+more than an hour of a machine that does nothing else.
+
   groups       all (default), or some of ${GROUPS.slice(0, 6).join(', ')},
                ${GROUPS.slice(6).join(', ')};
                or curves alone: how the cost grows

@@ -94,7 +94,7 @@ export const CURVES: readonly Curve[] = [
     text: [
       'One process; all of them call `using` for the same key at once. The first pays two round trips; then the key goes',
       'from hand to hand. Neither joining the line nor being next costs more in a longer line. The end of the curve is',
-      'that of the one above, for the same reason.',
+      'that of the one above, for the same reason: with more room, which was tried for the memory store alone, it is gone.',
     ],
   },
   {

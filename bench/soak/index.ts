@@ -21,6 +21,8 @@ const SHOWN_EVERY = 30
 const LEAST_MINUTES = 5 * KEEP_MINUTES
 
 const USAGE = `npm run soak -- [options]
+A steady load on each store, on servers of its own, and whether anything grows: see docs/soak.md.
+
   --store NAME   all, each in a process of its own (default), or one of
                  ${SERVED.join(', ')}
   --minutes N    for how long (default 60); below ${LEAST_MINUTES} nothing can be told

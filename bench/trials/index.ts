@@ -18,6 +18,9 @@ const KINDS: readonly Kind[] = ['redis', 'postgres', 'mongo', 'etcd']
 
 const LAST = TRIALS.at(-1)?.id
 const USAGE = `npm run trials -- [options]
+Tries what is known to go wrong with locks, on holdfast and on other libraries: see docs/comparison.md. Starts servers of
+its own; all of it takes about an hour.
+
   --only R1,R3   some of R1 to ${LAST} (default: all)
   --write        put what was seen into docs/comparison.md`
 

@@ -9,7 +9,7 @@ export const abortWhileAsking: Trial = {
   wish: 'The call rejects, and the key is free again.',
   contenders: ['holdfast', 'redis-semaphore', 'holdfast-postgres', 'holdfast-mongo'],
   absent:
-    'No other package that is here takes a signal for asking. syncguard, of which this is a known failure, cannot be installed from the registry that was used.',
+    'No other package that is here takes a signal for asking. syncguard, of which this is a known failure, could not be installed.',
   runs: 3,
   limitMs: 20_000,
   proxied: true,

@@ -18,7 +18,7 @@ export const oneOffKeys: Trial = {
     'mongo-locks',
     'mongo-dlock',
   ],
-  absent: 'syncguard, of which this is a known failure, cannot be installed from the registry that was used.',
+  absent: 'syncguard, of which this is a known failure, could not be installed.',
   runs: 1,
   limitMs: 180_000,
   async play({ open, key, stage }) {

@@ -8,7 +8,7 @@ export const severalKeysOnCluster: Trial = {
   wish: 'They are taken, all or none. Else the error says what to do.',
   contenders: ['holdfast', 'redlock', 'sesamecare', 'redlock-universal'],
   absent:
-    'The other packages take one key at a time. syncguard fails here with one key, but cannot be installed from the registry that was used.',
+    'The other packages take one key at a time. syncguard fails here with one key, but could not be installed.',
   runs: 1,
   limitMs: 30_000,
   kind: 'redis-cluster',

@@ -7,8 +7,7 @@ export const tokensAfterFlush: Trial = {
   done: 'A lock is taken five times and its last token noted. The server forgets everything (FLUSHALL), and the lock is taken again.',
   wish: 'The token is higher: else every resource that has seen the old ones refuses the new holder.',
   contenders: ['holdfast', 'simple-redis-mutex'],
-  absent:
-    'None of the other packages has a token. syncguard has, but cannot be installed from the registry that was used.',
+  absent: 'None of the other packages has a token. syncguard has, but could not be installed.',
   runs: 1,
   limitMs: 20_000,
   async play({ open, key, stage }) {
