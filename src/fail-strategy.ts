@@ -52,6 +52,8 @@ export function checkFailStrategy(onFail: unknown, on: unknown): FailTerms {
   if (typeof onFail !== 'object' || onFail === null)
     throw invalid("onFail: give 'throw', 'null', { retry, backoff, limit } or { fallback }")
   if ('fallback' in onFail) {
+    if ('retry' in onFail)
+      throw invalid('onFail: give retry or fallback; a fallback can call the function again')
     checkNames('onFail', onFail, ['fallback'])
     if (typeof onFail.fallback !== 'function') throw invalid('onFail: fallback must be a function')
     return { codes, otherwise: onFail.fallback as Fallback, retry: null }

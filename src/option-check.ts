@@ -10,6 +10,13 @@ export const WAIT_LIMITS: { name: string; min: number; allowInfinity: boolean } 
   allowInfinity: true,
 }
 
+/** Options that are there, for other calls. */
+const HINTS: Readonly<Record<string, string>> = {
+  'tryAcquire wait': '; tryAcquire never waits, use acquire',
+  'acquire onLost': '; it is for using, release() resolves false',
+  'tryAcquire onLost': '; it is for using, release() resolves false',
+}
+
 /** An unknown name is most often a typing error that would otherwise be ignored in silence. */
 export function checkNames(where: string, options: unknown, allowed: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
@@ -17,7 +24,7 @@ export function checkNames(where: string, options: unknown, allowed: readonly st
   }
   for (const name of Object.keys(options)) {
     if (allowed.includes(name)) continue
-    const hint = where === 'tryAcquire' && name === 'wait' ? '; tryAcquire never waits, use acquire' : ''
+    const hint = HINTS[`${where} ${name}`] ?? ''
     throw invalid(
       `${where}: unknown option '${name}'${hint}; known ${allowed.length === 1 ? 'is' : 'are'} ${allowed.join(', ')}`,
     )

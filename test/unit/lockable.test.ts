@@ -208,7 +208,7 @@ describe('bad input is refused when it is declared', () => {
       { key: 'k', onFail: { fallback: 0 } },
       /fallback must be a function/,
     ],
-    ['both', fine, { key: 'k', onFail: { fallback: fine, retry: 1 } }, /onFail: unknown option 'retry'/],
+    ['both', fine, { key: 'k', onFail: { fallback: fine, retry: 1 } }, /onFail: give retry or fallback/],
     ['on without onFail', fine, { key: 'k', on: ['contention'] }, /on: .* give onFail too/],
     ['an empty on', fine, { key: 'k', onFail: 'null', on: [] }, /on: give a list of 'contention'/],
     ['an unknown cause', fine, { key: 'k', onFail: 'null', on: ['lost'] }, /on: give a list/],
