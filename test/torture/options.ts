@@ -14,12 +14,15 @@ export class WrongOption extends Error {}
 export const SHORTEST_ROUND_MS = 5_000
 
 export const USAGE: string = `npm run torture -- [options]
+Processes take locks on real servers while all of it is harmed at random, and what they saw is checked: see docs/proof.md.
+Starts servers of its own, and says nothing until a round is over.
+
   --store NAME     ${STORES.join(', ')}, or all of them at once (default)
   --minutes N      for each store (default 2)
   --round N        minutes that a round has at most: each begins with new servers and workers (default 2)
   --seed N         of the first round; each round has the next one (default 1)
   --workers N      processes for each store (default 20)
-  --rate N         operations a second on each store (default 80; 30 for all)
+  --rate N         operations a second on each store, less what they wait (default 80; 30 for all)
   --keep FOLDER    keep the histories of all rounds, not only of those that fail
   --json FILE      write the figures there`
 

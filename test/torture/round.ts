@@ -18,7 +18,7 @@ export interface RoundOptions {
   readonly seed: number
   readonly ms: number
   readonly workers: number
-  /** Operations a second, of all workers. */
+  /** Operations a second, of all workers, if none of them took any time. */
   readonly rate: number
 }
 

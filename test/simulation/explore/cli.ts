@@ -7,6 +7,9 @@ import type { Findings } from './main.ts'
 import { exploreSources } from './sources.ts'
 
 const USAGE = `npm run explore -- [options]
+Tries all that can happen to a few clients and keys, on virtual time: see docs/proof.md. No servers; one fault takes seconds,
+two take minutes.
+
   --processes N   (default 2)
   --keys N        each process takes all of them (default 2)
   --faults N      what may go wrong in one run (default 1)
