@@ -11,6 +11,7 @@ import {
 } from './databases/pg.ts'
 import { isPostgresJs, type PostgresJs } from './databases/postgres-js.ts'
 import { isSqliteDatabase, type SqliteDatabase } from './databases/sqlite.ts'
+import { isLentToStore } from './databases/sqlite-lent.ts'
 import { LockError } from './errors.ts'
 import type { Fence } from './fence/index.ts'
 import type { AnyLease } from './bundle.ts'
@@ -139,6 +140,12 @@ function placeOf(db: unknown): Place | null {
     throw invalid('the client is not connected; await its connect() first, or give a pool')
   if (isPgClient(db)) return { ...pool, connection: db, begin: (terms) => beginOnClient(db, terms) }
   if (!isSqliteDatabase(db)) return null
+  if (isLentToStore(db)) {
+    throw invalid(
+      'this database was given to sqliteStore, whose locks could not be renewed while the transaction is open; keep ' +
+        'the locks in a file of their own',
+    )
+  }
   return { connection: db, opensGuard: false, begin: (terms) => beginInSqlite(db, terms) }
 }
 

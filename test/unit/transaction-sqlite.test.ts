@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { atOnce, type SqliteDatabase } from '../../src/databases/sqlite.ts'
 import { fence } from '../../src/fence/index.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { databaseAt, freshPath } from '../support/sqlite-stage.ts'
 import { gate, track, world, type World } from './support/world.ts'
 
@@ -240,6 +241,20 @@ describe('one connection', () => {
       message: expect.stringMatching(/inside a transaction already/),
     })
     db.exec('commit')
+    expect(rows()).toEqual([1])
+  })
+
+  it('on the database of a lock store, which could not renew meanwhile, is refused until that is closed', async () => {
+    const { locks, db, rows } = stage()
+    const [store, another] = [sqliteStore(db), sqliteStore(db)]
+    const call = (): Promise<void> => locks.transaction('key', db, (tx) => insert(tx, 1))
+    const refusal = { code: 'INVALID_OPTION', message: expect.stringMatching(/a file of their own/) }
+    await expect(call()).rejects.toMatchObject(refusal)
+    await store.close()
+    await store.close()
+    await expect(call()).rejects.toMatchObject(refusal)
+    await another.close()
+    await call()
     expect(rows()).toEqual([1])
   })
 

@@ -15,6 +15,7 @@ import type {
 } from '../../store.ts'
 import { Connection } from './connection.ts'
 import type { SqliteDatabase } from '../../databases/sqlite.ts'
+import { lendToStore, takeBackFromStore } from '../../databases/sqlite-lent.ts'
 import { loadDriver } from './driver.ts'
 import { asLockError, closedError, isBusy } from './failures.ts'
 import type { Identity } from './file.ts'
@@ -52,6 +53,7 @@ export class SqliteStore implements Store {
 
   constructor(source: Source) {
     this.#source = source
+    if (source.lent) lendToStore(source.lent.db)
     this.#logWatch = new LogWatch({
       connected: () => this.#inPlace(),
       free: (db, keys) => new Steps(db, source.now).free(keys),
@@ -92,6 +94,7 @@ export class SqliteStore implements Store {
   }
 
   async close(): Promise<void> {
+    if (this.#source.lent && !this.#closed) takeBackFromStore(this.#source.lent.db)
     this.#closed = true
     this.#logWatch.close()
     await this.#opening?.catch(() => undefined)
