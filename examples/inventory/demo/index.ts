@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { describeError } from '../../../src/errors.ts'
 import { createLocks } from '../../../src/index.ts'
 import { countUnmatched, readBooks, totalsOf } from '../books.ts'
 import { openDatabase } from '../database.ts'
@@ -37,9 +38,7 @@ const setup = {
 
 const story: string[] = []
 const title = 'holdfast: two services, two processes each, one stock table'
-const screen: Screen = live
-  ? new Terminal(`${title} (k kill, p pause, l locks on or off, q end)`)
-  : new Lines()
+const screen: Screen = live ? new Terminal(`${title} (k kill, p pause, l locks, q end)`) : new Lines()
 const tell: Tell = (line, tone) => {
   story.push(line)
   screen.tell(`${((performance.now() - began) / 1000).toFixed(1).padStart(6)} s  ${line}`, tone)
@@ -124,8 +123,11 @@ try {
   })
   process.exitCode = (await close()) ? 0 : 1
 } catch (error) {
-  tell(`that was not expected: ${error instanceof Error ? error.message : String(error)}`, 'bad')
-  process.exitCode = 1
+  // Ended while it starts.
+  if (!keys.quit.aborted) {
+    tell(`that was not expected: ${describeError(error)}`, 'bad')
+    process.exitCode = 1
+  }
 } finally {
   await site?.close()
   await traffic.stop()

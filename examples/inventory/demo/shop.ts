@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { describeError } from '../../../src/errors.ts'
 import type { Locks, LockStats } from '../../../src/index.ts'
 import { mergeStats } from '../../../src/monitor/merge-stats.ts'
 import { type Account, countUnmatched, readBooks } from '../books.ts'
@@ -95,7 +96,7 @@ export class Shop {
     const actions = { kill: () => this.kill(), pause: () => this.pause(), locks: () => this.toggleLocks() }
     this.#busy = actions[action]()
       .catch((error: unknown) => {
-        if (!this.#parts.quit.aborted) this.#parts.tell(`that did not work: ${String(error)}`, 'bad')
+        if (!this.#parts.quit.aborted) this.#parts.tell(`that did not work: ${describeError(error)}`, 'bad')
       })
       .finally(() => {
         this.#busy = null

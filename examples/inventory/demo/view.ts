@@ -19,12 +19,13 @@ export function view(now: Snapshot, perSecond: number): Piece[][] {
     ]),
     [],
     [
-      plain(
-        `${now.orders} orders, ${perSecond.toFixed(0)} per second; waits p95 ${stats.wait.p95.toFixed(0)} ms; `,
-      ),
-      plain(`${conflictsBetween(stats)} conflicts between the services; ${stats.lost} lost leases; locks `),
+      plain('locks '),
       now.locksOn ? piece('on', 'good') : piece('OFF', 'bad'),
+      plain(
+        `; ${now.orders} orders, ${perSecond.toFixed(0)} per second; waits p95 ${stats.wait.p95.toFixed(0)} ms`,
+      ),
     ],
+    [plain(`${conflictsBetween(stats)} conflicts between the services; ${stats.lost} lost leases`)],
     [
       plain(
         instances.map(({ name, state }) => (state === 'serving' ? name : `${name} (${state})`)).join(', '),
