@@ -46,6 +46,7 @@ export class IoredisCalls {
     const names = keys.map((key) => prefix + key)
     return evaluateAndWait(pipeline, [sha, names, args, replicas, limitMs])
   }
+
   /** A client without an offline queue refuses what comes while it connects: that is waited for. */
   async usable(): Promise<void> {
     await refuseClosed(this.#client)
