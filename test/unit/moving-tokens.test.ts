@@ -141,6 +141,34 @@ describe('G5', () => {
     },
   )
 
+  it('G1 an undoing that reaches `from` late leaves the same owner what it got since', async () => {
+    for (const [fromMs, toMs] of [
+      [0, 0],
+      [MINUTE, 0],
+      [0, MINUTE],
+    ]) {
+      const { from, to, moving } = house(fromMs, toMs)
+      const undo = from.evict.bind(from)
+      let letGo = (): void => {}
+      const gone = new Promise<void>((resolve) => (letGo = resolve))
+      const undone: Promise<unknown>[] = []
+      from.evict = (key, grant) => {
+        undone.push(gone.then(() => undo(key, grant)))
+        // It is not heard of any more.
+        return Promise.reject(new Error('no answer'))
+      }
+      const ask = askFor('a')
+      const fault = broken(to, 'acquire')
+      expect(isFault((await moving.acquire([ask]))[0])).toBe(true)
+      fault.mend()
+      const grant = await grantOf(moving, ask)
+      letGo()
+      await Promise.all(undone)
+      expect(undone).toHaveLength(1)
+      expect([await held(from, 'a'), await held(to, 'a')]).toEqual([grant, grant])
+    }
+  })
+
   it('G5 what a late ask takes after all of its owner was released is taken back', async () => {
     const { from, to, moving } = house()
     const { begun, letGo } = stuck(from)
