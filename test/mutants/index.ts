@@ -18,6 +18,9 @@ import { lineOf, type Row, tableOf, writePage } from './table.ts'
 const AT_ONCE = 2
 
 const USAGE = `npm run mutants -- [options]
+Plants bugs in copies of the sources, one at a time, and runs the tests that must fail then: see docs/mutants.md. Starts servers
+of its own; all of it takes about an hour.
+
   --only TEXT     those whose part or description has this text (default: all)
   --schedules N   how long the simulation looks (default 4000)
   --write         put the tables of the parts that were run into docs/mutants.md`
@@ -42,9 +45,11 @@ const rows = new Map<Mutant, Row>()
 const waiting = [...jobs]
 const copies = new Set<Copy>()
 const servers = new Servers()
+let interrupted = false
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
+    interrupted = true
     waiting.splice(0)
     endPrograms()
     void tidyUp().finally(() => process.exit(130))
@@ -62,6 +67,8 @@ try {
   await tidyUp()
 }
 
+// What was under way looks as if it had failed.
+if (interrupted) process.exit(130)
 const done = jobs.flatMap((job) => rows.get(job) ?? [])
 const failures = done.filter(({ failure }) => failure !== null)
 console.log(`\n${tableOf(done)}\n\n${done.length - failures.length} of ${done.length} as expected`)

@@ -17,6 +17,18 @@ it('every mutant has its place in the sources, and only one', () => {
   expect(stale).toEqual([])
 })
 
+it('docs/mutants.md has every mutant, and no other', () => {
+  const page = readFileSync(resolve(root, 'docs/mutants.md'), 'utf8')
+  const parts = page.slice(page.indexOf('<!-- written by')).split('\n## ').slice(1)
+  const shown = parts.flatMap((part) => {
+    const rows = [...part.matchAll(/^\| (.*?) \| .* \| \d.* \|$/gm)]
+    return rows.map(([, bug]) => `${part.slice(0, part.indexOf('\n'))}: ${bug}`.toLowerCase())
+  })
+  // What stands in a table has its bars escaped.
+  const planted = mutants.map(({ part, bug }) => `${part}: ${bug.replaceAll('|', '\\|')}`.toLowerCase())
+  expect(shown.sort()).toEqual(planted.sort())
+})
+
 it('no two mutants of a part have one description', () => {
   const names = mutants.map(({ part, bug }) => `${part}: ${bug}`)
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])

@@ -46,6 +46,16 @@ export const QUEUE_BUGS: readonly Bug[] = [
     'answer.wanted && !this.#closing) this.#pause(',
     'answer.wanted && this.#closing) this.#pause(',
   ),
+  {
+    ...mutant(
+      'courtesy of half of what is left of a wait, which is nothing where more wait than can be served',
+      'src/line.ts',
+      '(head?.request.waitMs ?? Infinity) / 2',
+      '(head ? head.request.waitMs - head.waitedMs : Infinity) / 2',
+      'always about to give up',
+    ),
+    tests: 'test/unit/waiting-turns.test.ts',
+  },
   mutant(
     'siblings are let in together',
     'src/reentry.ts',

@@ -7,6 +7,7 @@ const ONE_BY_ONE = 'test/faults/transaction-one-by-one.test.ts'
 const INTERRUPTED = 'test/faults/transaction-interrupted.test.ts'
 const MYSQL_UNLOST = 'test/faults/mysql-unlost.test.ts'
 const OUTAGES = 'test/faults/transaction-outages.test.ts'
+const POSTGRES_JS = 'test/faults/transaction-postgres-js.test.ts'
 
 export const TRANSACTION_BUGS: readonly Bug[] = [
   {
@@ -175,6 +176,36 @@ export const TRANSACTION_BUGS: readonly Bug[] = [
     `const [outcome] = await this.using(keys, terms.usingOptions, (lease) => [run(lease as AnyLease) as Promise<T>])
     return outcome as Promise<T>`,
   ),
+  {
+    ...mutant(
+      'COMMIT waits for a cursor that was left',
+      'src/transaction/postgres-js.ts',
+      'set: (other: typeof settle) => {\n      settle = other\n    },',
+      'set: (value: typeof settle) => {\n      Object.defineProperty(query, name, { value, writable: true })\n    },',
+      'a cursor',
+    ),
+    tests: POSTGRES_JS,
+  },
+  {
+    ...mutant(
+      'a savepoint that was not awaited ends in the next transaction',
+      'src/transaction/postgres-js.ts',
+      'this.#savepoints.add(ended)',
+      '',
+      'a savepoint',
+    ),
+    tests: POSTGRES_JS,
+  },
+  {
+    ...mutant(
+      'COMMIT is sent behind a statement that pg has stopped to wait for',
+      'src/transaction/pg.ts',
+      'if (isUnheard(error)) this.#unheard ??= error',
+      '',
+      'query_timeout',
+    ),
+    tests: ONE_BY_ONE,
+  },
   mutant(
     'the token is not shown to the guard',
     ORDER,

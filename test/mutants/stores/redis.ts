@@ -163,4 +163,34 @@ export const REDIS_BUGS: readonly Bug[] = [
     ),
     tests: 'test/faults/redis-cluster-late.test.ts',
   },
+  {
+    ...mutant(
+      'a slot counts as on its way only when the client has given up',
+      'src/stores/redis/parts.ts',
+      'if (part.length > 1) this.#look(part, isSilent)',
+      'if (part.length < 1) this.#look(part, isSilent)',
+      'tells of one of them alone',
+    ),
+    tests: 'test/unit/redis-parts.test.ts',
+  },
+  {
+    ...mutant(
+      'with replicas, ioredis asks for what is on its way where it was before',
+      'src/stores/redis/ioredis-cluster.ts',
+      "kind === 'ASK' ?",
+      "kind === 'ASKED' ?",
+      'with `replicas`',
+    ),
+    tests: 'test/faults/redis-cluster-half-moved.test.ts',
+  },
+  {
+    ...mutant(
+      'a number that is named is not taken while a slot is on its way, nor for ten seconds after that',
+      'src/stores/redis/store.ts',
+      '{ ...one, rotate: false }',
+      '{ ...one, rotate: false, raiseTo: 0 }',
+      'a move between stores',
+    ),
+    tests: 'test/faults/redis-cluster-half-moved.test.ts',
+  },
 ]
