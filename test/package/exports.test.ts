@@ -19,7 +19,7 @@ const modules = subpaths.flatMap(([subpath, target]) =>
 )
 
 describe('the tarball', () => {
-  it('holds the built files, the documentation, the licence and the changelog, and nothing else', () => {
+  it('holds the built files, the documentation and the pages beside the README, and nothing else', () => {
     const expected = [
       /^dist\/.+\.(js|d\.ts)$/,
       /^dist\/dashboard\/(index\.html|assets\/[\w-]+\.(css|svg))$/,
@@ -29,7 +29,8 @@ describe('the tarball', () => {
       /^docs\/((benchmarks|scaling)\.json|images\/[\w-]+\.svg)$/,
     ]
     const others = files.filter((file) => !expected.some((form) => form.test(file)))
-    expect(others.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
+    const pages = ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json']
+    expect(others.sort()).toEqual(pages)
   })
 
   it('holds the dashboard', () => {
