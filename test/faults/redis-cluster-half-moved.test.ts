@@ -2,12 +2,12 @@ import { expect, it } from 'vitest'
 import type { Lease } from '../../src/lease.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { movingStore } from '../../src/stores/moving/index.ts'
-import { redisStore, type RedisLike } from '../../src/stores/redis/index.ts'
+import { redisStore, type RedisLike, type RedisStoreOptions } from '../../src/stores/redis/index.ts'
 import { Names } from '../../src/stores/redis/names.ts'
 import { slotOf } from '../../src/stores/redis/slot.ts'
 import { startRedisCluster } from '../servers/redis-cluster.ts'
 import { drivers as ioredisDrivers } from '../support/ioredis-drivers.ts'
-import { clusterClients, keysIn } from '../support/redis-sets.ts'
+import { clusterClients, keysIn, type SetClient } from '../support/redis-sets.ts'
 import { atLast, failureOf, locksOn, until } from '../support/stage.ts'
 
 // Nobody is to take over here, but for the node that is killed.
@@ -46,42 +46,38 @@ async function renewedTwice(name: string, leases: readonly Lease[]): Promise<voi
   }
 }
 
+/** Clients that hold all keys of a bucket, each under names of its own, half of which are at the other node then. */
+async function holding(
+  bucket: string,
+  count: number,
+  openers: readonly SetClient[],
+  options: RedisStoreOptions = {},
+) {
+  const keys = keysIn(bucket, count)
+  const prefixes = openers.map((_, index) => `b${bucket}-${index}`)
+  const all = await Promise.all(
+    openers.map(async ({ name, open }, index) => {
+      const store = redisStore(await open(), { ...options, prefix: prefixes[index] as string })
+      const locks = locksOn(store, { lease: LEASE_MS })
+      return { name, leases: await Promise.all(keys.map((key) => locks.acquire(key))) }
+    }),
+  )
+  return { all, ...(await halfMoved(bucket, prefixes, keys)) }
+}
+
 it('G3 G7 renewals are the first to meet a slot that is left half way, and a client that never gives up', async () => {
   const nodes = cluster.nodes.map(({ host, port }) => ({ host, port }))
   const patient = ioredisDrivers.map(({ name, cluster: open }) => ({
     name: `${name}, 50 redirections`,
     open: async (): Promise<RedisLike> => open(nodes, { maxRedirections: 50 }),
   }))
-  const keys = keysIn('21', 30)
-  const all = await Promise.all(
-    [...clients, ...patient].map(async ({ name, open }, index) => {
-      const locks = locksOn(redisStore(await open(), { prefix: `a${index}` }), { lease: LEASE_MS })
-      return { name, leases: await Promise.all(keys.map((key) => locks.acquire(key))) }
-    }),
-  )
-  const { finish } = await halfMoved(
-    '21',
-    [...all.keys()].map((index) => `a${index}`),
-    keys,
-  )
+  const { all, finish } = await holding('21', 30, [...clients, ...patient])
   await Promise.all(all.map(({ name, leases }) => renewedTwice(name, leases)))
   await finish()
 })
 
 it('G3 G7 with `replicas`, renewals find the keys of a slot on its way at either node', async () => {
-  const keys = keysIn('22', 10)
-  const all = await Promise.all(
-    clients.map(async ({ name, open }, index) => {
-      const store = redisStore(await open(), { prefix: `b${index}`, replicas: 1 })
-      const locks = locksOn(store, { lease: LEASE_MS })
-      return { name, leases: await Promise.all(keys.map((key) => locks.acquire(key))) }
-    }),
-  )
-  const { finish } = await halfMoved(
-    '22',
-    [...all.keys()].map((index) => `b${index}`),
-    keys,
-  )
+  const { all, finish } = await holding('22', 10, clients, { replicas: 1 })
   await Promise.all(all.map(({ name, leases }) => renewedTwice(name, leases)))
   await finish()
 })
@@ -107,29 +103,14 @@ it('a move between stores grants again as soon as the slot has arrived, and says
 
 // Last: a node is gone after it. What is rejected and nobody's fails the run.
 it('G7 a node that dies while a slot is on its way to it ends no process', async () => {
-  const keys = keysIn('24', 10)
-  const all = await Promise.all(
-    clients.map(async ({ open }, index) => {
-      const locks = locksOn(redisStore(await open(), { prefix: `d${index}` }), { lease: LEASE_MS })
-      return Promise.all(keys.map((key) => locks.acquire(key)))
-    }),
-  )
-  const { to } = await halfMoved(
-    '24',
-    [...all.keys()].map((index) => `d${index}`),
-    keys,
-  )
+  const { all, to } = await holding('24', 10, clients)
   const extend = (leases: readonly Lease[]): Promise<unknown> =>
     Promise.allSettled(leases.map((lease) => lease.extend()))
   // From now on each is called for alone, and those that were sent by way of ASK.
-  await Promise.all(all.map(renewAll))
+  for (let times = 0; times < 3; times += 1) await Promise.all(all.map(({ leases }) => extend(leases)))
   await to.pause()
-  const under = all.map((leases) => extend(leases.slice(0, 5)))
+  const under = all.map(({ leases }) => extend(leases.slice(0, 5)))
   await until('the calls are on their way', () => new Promise((resolve) => setTimeout(resolve, 300, true)))
   await to.kill()
   await Promise.all(under)
-
-  async function renewAll(leases: readonly Lease[]): Promise<void> {
-    for (let times = 0; times < 3; times += 1) await extend(leases)
-  }
 })

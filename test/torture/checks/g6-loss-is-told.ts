@@ -1,6 +1,6 @@
 import type { Findings } from './findings.ts'
 import { releasesOf } from './releases.ts'
-import type { Attempt, Round } from './round.ts'
+import type { Round } from './round.ts'
 import type { Step } from './store-view.ts'
 
 /**
@@ -16,9 +16,9 @@ export function lossIsTold(round: Round, findings: Findings): void {
     // What was handed on, or entered again, is given back by another.
     const isLast =
       how !== 're-enter' && keys.every((key, i) => last.get(grantOf(key, tokens[i])) === tokens[i])
-    const no = isLast && refused(releasesOf(round, attempt), released.at)
+    const no = isLast ? refused(releasesOf(round, attempt), released.at) : undefined
     if (!hadWord && !no) continue
-    const what = hadWord ? 'was lost' : `was gone by the word of the store about "${no && no.key}"`
+    const what = hadWord ? 'was lost' : `was gone by the word of the store about "${no?.key}"`
     const message = `${by} (${how} of "${keys.join('", "')}") ${what}, and ended as if it were not`
     const from = hadWord ? lostAt : releaseAt
     findings.fail('G6', message, { key: keys[0] ?? null, from, to: released.at, workers: [by] })
@@ -46,6 +46,6 @@ function lastTokens({ attempts }: Round): Map<string, bigint> {
   return last
 }
 
-function grantOf(key: Attempt['keys'][number] | undefined, token = 0n): string {
+function grantOf(key: string | undefined, token = 0n): string {
   return `${token / 1024n} ${key}`
 }
