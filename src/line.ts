@@ -8,6 +8,7 @@ import { LockError } from './errors.ts'
 import { deadlineOf, Hold, type HoldKeeping, LEFT, type Leaving } from './hold.ts'
 import { KeyLease } from './key-lease.ts'
 import { nameOf } from './monitor/journal.ts'
+import { noAnswer, tooSlow } from './late-answers.ts'
 import { comesBack, type Request } from './options.ts'
 import type { Pace } from './pace.ts'
 import { lostBeforeRelease, releaseFailed } from './release-errors.ts'
@@ -208,11 +209,11 @@ export class Line implements Queue {
     const { leaseMs } = asker.request
     this.#bid = null
     bid.spent = true
-    if (this.#keeping.env.now() >= deadlineOf(sentAt, leaseMs)) {
+    const now = this.#keeping.env.now()
+    if (now >= deadlineOf(sentAt, leaseMs)) {
       // Worth nothing any more. The store may think otherwise for a moment.
       this.#keeping.compensation.add(bid, true)
-      this.#failed(asker, new LockError('STORE_UNAVAILABLE', 'the store answered after the lease was over'))
-      return
+      return this.#failed(asker, tooSlow(this.key, now - sentAt, leaseMs))
     }
     const hold = new Hold(this.#keeping, this, bid, asker.request, { number: answer.grant, sentAt })
     this.#heard(null)
@@ -266,9 +267,7 @@ export class Line implements Queue {
     const calling = this.#phase === 'leaving' || (this.#phase === 'asking' && !this.#denial)
     const silentMs = this.#keeping.env.now() - this.#calledAt
     if (!calling || silentMs < waiter.request.waitMs / 2) return null
-    return new LockError('STORE_UNAVAILABLE', `the store gave no answer for "${this.key}" within the wait`, {
-      key: this.key,
-    })
+    return noAnswer(this.key)
   }
 
   #refuse(waiter: Waiter): void {

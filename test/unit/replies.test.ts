@@ -84,6 +84,23 @@ describe('G5 idempotent: lost and late replies', () => {
     await locks.close()
   })
 
+  it('G5 such a grant fails a call that tries once, which is told to take a longer lease', async () => {
+    const { time, store, locks } = world({ lease: '3s', callTimeout: '3s' })
+    const slow = gate()
+    store.mood.acquire = slow.promise
+    const trying = track(locks.tryAcquire('k'))
+    await time.advance(2_900)
+    slow.open()
+    await time.advance(90)
+    expect(trying.error).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      key: 'k',
+      message: expect.stringMatching(/took 29\d\d ms .* lease of 3000 ms .* a longer lease/),
+    })
+    expect(await store.heldKeys()).toEqual([])
+    await locks.close()
+  })
+
   it('G5 a compensation ends when the lease must have passed', async () => {
     const { time, store, locks } = world({ lease: '5s' })
     store.mood.acquire = 'fail'

@@ -57,8 +57,8 @@ export const STORE_CALL_BUGS: readonly Bug[] = [
   mutant(
     'a grant that came after its deadline is used',
     'src/line.ts',
-    'if (this.#keeping.env.now() >= deadlineOf(sentAt, leaseMs)) {',
-    'if (this.#keeping.env.now() >= deadlineOf(sentAt, leaseMs) + 1e9) {',
+    'if (now >= deadlineOf(sentAt, leaseMs)) {',
+    'if (now >= deadlineOf(sentAt, leaseMs) + 1e9) {',
   ),
   mutant(
     'the answers of a batch are off by one',
