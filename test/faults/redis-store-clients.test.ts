@@ -95,6 +95,14 @@ describe.each(everyClient)('Redis refuses $name', (client) => {
 })
 
 describe('a client of ioredis', () => {
+  it('that may not try again says so', async () => {
+    const { proxy, url } = await proxyTo(server.url)
+    proxy.refuse()
+    await expectRefusal(ioredisOn(url, { maxRetriesPerRequest: 0 }), /lost, and not made again in time/, () =>
+      proxy.accept(),
+    )
+  })
+
   it.each([
     {},
     { enableAutoPipelining: true },

@@ -32,6 +32,10 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^WRONGTYPE/, 'the name is taken by something that is not of holdfast; choose another `prefix`'],
   [/^ERR (invalid )?DB index/, 'there is no database of that number'],
   [/^ERR unknown command/, 'the server is older than Redis 6.2, or not a Redis'],
+  [
+    /max retries per request/,
+    'the connection was lost, and not made again in time; check that the server runs',
+  ],
   [/ECONNREFUSED/, 'nothing listens there; check host and port, and that the server runs'],
   [/ENOTFOUND|EAI_AGAIN/, 'the host name cannot be looked up; check it'],
   [
