@@ -88,7 +88,8 @@ export class Parts {
       try {
         const each = await work(part, deadline)
         part.forEach(({ key }, index) => answers.set(key, each[index] as O))
-        timer ??= setTimeout(goOn, behindMs + BEHIND_MS)
+        // Answers that came while this process stood still are read before anyone goes on without them.
+        timer ??= setTimeout(() => setImmediate(goOn), behindMs + BEHIND_MS)
       } catch (error) {
         this.#failed(part[0]?.key ?? '', error)
         for (const { key } of part) answers.set(key, { error: asLockError(error) })
