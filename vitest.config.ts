@@ -21,6 +21,8 @@ const config: ViteUserConfig = defineConfig({
   test: {
     retry: 0,
     maxConcurrency: 2,
+    // Of conditions that will come; a second is not enough for a browser or a new connection on a busy machine.
+    expect: { poll: { timeout: 10_000 } },
     projects: projects.map(({ name, ...test }, groupOrder) => ({
       extends: true,
       test: {

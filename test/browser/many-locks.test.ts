@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { locksOn } from '../support/stage.ts'
@@ -24,29 +25,44 @@ it('10,000 locks: few of them are in the document, scrolling reaches the last, a
   expect(await row.getAttribute('aria-rowindex')).toBe(String(MANY + 1))
   expect(await page.locator('tbody tr').count()).toBeLessThan(60)
 
+  const busyMs = await pageTime(page)
   // Two frames after the input: filtered, sorted and drawn.
-  const took = await page.evaluate<number>(`(async () => {
+  await page.evaluate(`(async () => {
     const search = document.querySelector('input[type=search]')
-    const start = performance.now()
     search.value = '1234'
     search.dispatchEvent(new Event('input', { bubbles: true }))
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
-    return performance.now() - start
   })()`)
+  const took = await busyMs()
   expect(await page.locator('.count').innerText()).toBe('11 of 10,000 held')
-  expect(took).toBeLessThan(500)
+  expect(took).toBeLessThan(150)
 
-  const frames = await page.evaluate<number>(`(async () => {
+  await busyMs()
+  await page.evaluate(`(async () => {
     const search = document.querySelector('input[type=search]')
     search.value = ''
     search.dispatchEvent(new Event('input', { bubbles: true }))
     const box = document.querySelector('.scroller')
-    const start = performance.now()
     for (let i = 0; i < 60; i++) {
       box.scrollTop += 3000
       await new Promise((done) => requestAnimationFrame(done))
     }
-    return (performance.now() - start) / 60
   })()`)
-  expect(frames).toBeLessThan(60)
+  expect((await busyMs()) / 60).toBeLessThan(40)
 })
+
+/** Tells the time of the processor that the page took since it was last asked: what else the machine does is not counted. */
+async function pageTime(page: Page): Promise<() => Promise<number>> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+  let last = 0
+  const since = async (): Promise<number> => {
+    const { metrics } = await session.send('Performance.getMetrics')
+    const now = 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN)
+    const took = now - last
+    last = now
+    return took
+  }
+  await since()
+  return since
+}

@@ -21,6 +21,7 @@ describe('the numbers of the serving process', () => {
     await orders.using('cold', () => {})
     const page = await openDashboard(url, { hash: '#/contention' })
     const matrix = page.getByRole('region', { name: 'Who waits for whom' })
+    await matrix.waitFor()
     expect(await matrix.getByRole('columnheader').allInnerTexts()).toEqual(['Waits ↓ · Holds →', 'billing'])
     expect(await matrix.getByRole('row', { name: 'orders' }).getByRole('cell').allInnerTexts()).toEqual(['3'])
     const busiest = page.locator('section', { has: page.getByRole('heading', { name: 'Busiest keys' }) })
