@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 
 export const COUNT = 10
 /** As the pattern of scheduler.ts has it. */
-const TICK_MS = 2_000
+const TICK_MS = 4_000
 /** For the last of them to hear of it in time. */
-const NOTICE_MS = 500
+const NOTICE_MS = 1_500
 
 /** Times in milliseconds since 1970. */
 export interface Shift {

@@ -12,8 +12,8 @@ const locks = createLocks(url, { service: 'reports', instance: name })
 const report = locks.lockable(writeReport, {
   key: 'report',
   wait: 0,
-  lease: '1s', // if its runner dies it stays taken for that long: less than from tick to tick
-  atLeast: '800ms', // although the job is quick it stays taken for that long: more than the clocks differ
+  lease: '3s', // if its runner dies it stays taken for that long: less than from tick to tick
+  atLeast: '2.5s', // although the job is quick it stays taken for that long: more than the clocks differ
   onFail: 'null',
   on: ['contention'], // a store that is down is an error all the same
 })
@@ -33,7 +33,7 @@ process.send?.('ready')
 const [{ from, to, killAt }] = (await once(process, 'message')) as [Shift]
 const times = { startAt: new Date(from), stopAt: new Date(to) }
 
-const cron = new Cron('*/2 * * * * *', { ...times, catch: console.error }, async () => {
+const cron = new Cron('*/4 * * * * *', { ...times, catch: console.error }, async () => {
   const tick = cron.currentRun()?.getTime() ?? 0
   await setTimeout(Number(name) * 20)
   if ((await report(tick)) === null) note(tick, 'skipped')
