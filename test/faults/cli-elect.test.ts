@@ -75,7 +75,7 @@ describe.concurrent('holdfast elect', () => {
   })
 
   it('ends the command when its term is lost, and stands again', async () => {
-    const candidate = new Candidate(['-l', '1.5s', '--pause', '10ms'], 'lost', LEADER)
+    const candidate = new Candidate(['-l', '6s', '--pause', '10ms'], 'lost', LEADER)
     const first = await candidate.leads()
     await locks.forceRelease('lost')
     expect(await candidate.leads(2)).toBeGreaterThan(first)

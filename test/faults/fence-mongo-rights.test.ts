@@ -22,11 +22,13 @@ async function clientWith(role: string): Promise<MongoClient> {
 
 it('readWrite is enough for a guard and a transaction, also to roll back after a COMMIT that did not arrive', async () => {
   const client = await clientWith('readWrite')
+  // A third of a lease is for the beginning, not to connect and to make the collection of the guard.
+  await memoryLocks().transaction('key', client, () => undefined)
   const cut = memoryLocks().transaction(
     'key',
     client,
     () => failing(server, { failCommands: ['commitTransaction'], errorCode: 10107 }),
-    { lease: '1s' },
+    { lease: '3s' },
   )
   expect(await failureOf(cut)).toMatchObject({ outcomeUnknown: true })
   await (await failing(server, { failCommands: [] })).end()

@@ -37,7 +37,7 @@ async function least(name: string, without?: string): Promise<string> {
 }
 
 function locksAt(url: string): Locks {
-  const locks = createLocks(mongoStore(url), { lease: '2s', logger: null })
+  const locks = createLocks(mongoStore(url), { logger: null })
   atEnd(() => locks.close())
   return locks
 }

@@ -21,9 +21,14 @@ async function isPrimary(node: MongoServer): Promise<boolean> {
 }
 
 /** Rejects if the node is not a primary, or if the others do not have it in time. */
-async function insert(node: MongoServer, _id: string, w: 1 | 3 | 'majority'): Promise<void> {
+async function insert(
+  node: MongoServer,
+  _id: string,
+  w: 1 | 3 | 'majority',
+  wtimeoutMS = 20_000,
+): Promise<void> {
   const things = connect(node.url).db('set').collection<{ _id: string }>('things')
-  await things.insertOne({ _id }, { writeConcern: { w, wtimeoutMS: 1_000 } })
+  await things.insertOne({ _id }, { writeConcern: { w, wtimeoutMS } })
 }
 
 async function has(node: MongoServer, _id: string): Promise<boolean> {
@@ -97,7 +102,7 @@ describe('a MongoDB replica set whose nodes can be isolated', () => {
     expect(next).not.toBe(old)
     expect(await isPrimary(old)).toBe(true)
     await insert(old, 'lost', 1)
-    await expect(insert(old, 'lost, too', 'majority')).rejects.toThrow('replication timed out')
+    await expect(insert(old, 'lost, too', 'majority', 1_000)).rejects.toThrow('replication timed out')
     await insert(next, 'kept', 'majority')
     expect(await isPrimary(old)).toBe(true)
     await set.heal()
@@ -116,7 +121,7 @@ describe('a MongoDB replica set whose nodes can be isolated', () => {
     const secondary = (await set.secondaries())[0] as MongoServer
     await set.isolate(secondary)
     await insert(await set.primary(), 'seen', 'majority')
-    await expect(insert(await set.primary(), 'unseen', 3)).rejects.toThrow('replication timed out')
+    await expect(insert(await set.primary(), 'unseen', 3, 1_000)).rejects.toThrow('replication timed out')
     expect(await has(secondary, 'seen')).toBe(false)
     await set.heal()
     await expect.poll(() => has(secondary, 'unseen')).toBe(true)

@@ -42,6 +42,8 @@ async function failures(): Promise<number> {
 
 describe('20 processes', () => {
   it('G1 open an empty database at once, and each of many new keys is had by one of them', async () => {
+    // Else 20 of them load their drivers while a call may take no longer.
+    await onAll((one) => one.call('connect', server.url))
     await onAll((one, index) => one.call('start', address(([6, 7, 'url'] as const)[index % 3] ?? 7, 'fresh')))
     const reply = await server.command('fresh', { listIndexes: COLLECTION })
     expect(reply['cursor'].firstBatch).toEqual([
@@ -58,7 +60,7 @@ describe('20 processes', () => {
   })
 
   it(`G1 G3 add one to a number ${COUNT * TIMES} times, in two commands each, and none is lost`, async () => {
-    await onAll((one) => one.call('start', address('url')))
+    for (const one of all) await one.call('start', address('url'))
     const work = onAll((one) => one.call<string[]>('increment', server.url, DATABASE, 'counter', TIMES))
     const tokens = (await work).flat()
     const reply = await server.command(DATABASE, { find: 'counters' })

@@ -47,20 +47,21 @@ it('the limits count from when a connection came: ROLLBACK may take a third of w
   )
   await until('the other to be inside', () => inside)
   const own = new Error('own')
-  let thrownAt = Number.NaN
+  let late = false
   const call = locks.transaction(
     'key',
     pool,
     () => {
       network.proxy.freeze()
-      thrownAt = performance.now()
+      // A timer beside that of the limit: a slow machine runs both late, but in order.
+      setTimeout(() => (late = true), 5500).unref()
       throw own
     },
-    { lease: 9000, renew: false, fence: false },
+    { lease: 18_000, renew: false, fence: false },
   )
   await expect(call).rejects.toBe(own)
-  // About 6500 were left. Of all the lease it would be 3000.
-  expect(performance.now() - thrownAt).toBeLessThan(2700)
+  // About 15.5 s were left. Of all the lease it would be 6 s.
+  expect(late).toBe(false)
   await first
 })
 
@@ -91,7 +92,9 @@ it('COMMIT is not sent while something runs that was not awaited: a lease that i
       await expect(other).rejects.toBe(own)
     },
     async () => {
-      const { transaction } = await driver.open(url)
+      const { transaction, run } = await driver.open(url)
+      // To connect is no part of the lease, which is short.
+      await run('select 1')
       const call = transaction(
         memoryLocks(),
         'key',

@@ -1,9 +1,11 @@
 import type mysql from 'mysql2/promise'
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { Lease } from '../../src/lease.ts'
 import { fence, fenceSql } from '../../src/fence/index.ts'
 import { freshMariadbDatabase } from '../servers/shared-mariadb.ts'
 import { disguised, rewriting } from '../support/mysql-client.ts'
 import { observe, poolOn, proxyTo, someoneWaits, transactionDrivers } from '../support/mysql-stage.ts'
+import type { Tx } from '../support/transaction-drivers.ts'
 import { heldKeys, memoryLocks } from '../support/transaction-stage.ts'
 
 const url = await freshMariadbDatabase()
@@ -62,20 +64,17 @@ describe.each(transactionDrivers)('a transaction on $name', (driver) => {
   })
 
   it('whose lease is lost is rolled back, and sends no statement any more', async () => {
-    const { transaction, run } = await driver.open(url)
-    await run('select 1')
+    const locks = memoryLocks()
+    const { transaction } = await driver.open(url)
     const sent: number[] = []
-    const call = transaction(
-      memoryLocks(),
-      'key',
-      async (tx, lease) => {
-        for (;;) {
-          await tx.run('insert into t values (1)')
-          if (!lease.held) sent.push(1)
-        }
-      },
-      { lease: 1000, renew: false, fence: false },
-    )
+    const lose = async (tx: Tx, lease: Lease): Promise<void> => {
+      void locks.forceRelease('key')
+      for (;;) {
+        await tx.run('insert into t values (1)')
+        if (!lease.held) sent.push(1)
+      }
+    }
+    const call = transaction(locks, 'key', lose, { fence: false })
     await expect(call).rejects.toMatchObject({ code: 'LOCK_LOST' })
     expect(sent.length).toBeLessThan(2)
     expect(await rows()).toEqual([])
@@ -192,7 +191,7 @@ describe.each(transactionDrivers)('a transaction on $name', (driver) => {
     const { transaction } = await driver.open(url, 5)
     const numbers = [...Array(20).keys()]
     const add = (key: string, n: number): Promise<unknown> =>
-      transaction(locks, key, (tx) => tx.run(`insert into t values (${n})`))
+      transaction(locks, key, (tx) => tx.run(`insert into t values (${n})`), { wait: '50s' })
     await Promise.all(numbers.flatMap((n) => [add(`key ${n}`, n), add('key', n)]))
     expect(await rows()).toEqual(numbers.flatMap((n) => [n, n]))
   })
@@ -288,9 +287,10 @@ it('a pause longer than a third of the lease is ended by the server, and nothing
 })
 
 it('a statement longer than a third of the lease is given up by MariaDB', async () => {
-  const call = memoryLocks().transaction('key', poolOn(url), (tx) => tx.query('select sleep(9)'), {
-    lease: 1500,
-  })
+  const pool = poolOn(url)
+  // To connect is no part of the lease, which is short.
+  await memoryLocks().transaction('key', pool, () => undefined)
+  const call = memoryLocks().transaction('key', pool, (tx) => tx.query('select sleep(9)'), { lease: 1500 })
   await expect(call).rejects.toMatchObject({ errno: 1969 })
 })
 
@@ -318,7 +318,7 @@ it('a lease that is lost while the check waits for the row of the guard: LOCK_LO
   const connection = await pool.getConnection()
   await connection.beginTransaction()
   await connection.query('select * from holdfast_fence for update')
-  const call = locks.using('key', { lease: 3000 }, async (lease) => {
+  const call = locks.using('key', { lease: 9000 }, async (lease) => {
     const inner = locks.transaction('key', pool, () => undefined)
     inner.catch(() => undefined)
     await someoneWaits(look)

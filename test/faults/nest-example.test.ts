@@ -106,7 +106,7 @@ describe('two processes of the shop on Nest', () => {
 
   it('end at SIGTERM with 0, after the orders under way, and leave nothing held to the other', async () => {
     await restock(0, 'pot', 3)
-    const first = order(0, 'pot', 300)
+    const first = order(0, 'pot', 2000)
     await until('the order', () => locks.inspect('stock:pot'))
     const second = order(0, 'pot', 0)
     // It was sent before this, and so it is waiting for the lock by now.

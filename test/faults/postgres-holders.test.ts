@@ -35,7 +35,7 @@ describe('a holder', () => {
   it.each([-5, 5])(
     'G11 whose clock is off by %i hours gets, keeps and loses leases like all others',
     async (hours) => {
-      const leaseMs = 900
+      const leaseMs = 3000
       const key = `clock ${hours}`
       const skewed = await oneProcess()
       const shifted = await skewed.call<number>('shiftClock', hours * 3_600_000)
@@ -135,7 +135,7 @@ describe('a waiter', () => {
     const [holders, locks] = [locksOn(url), locksOn(url)]
     const lease = await holders.acquire(key)
     const controller = new AbortController()
-    const wait = what === 'time' ? '700ms' : '30s'
+    const wait = what === 'time' ? '5s' : '30s'
     const turn = failureOf(locks.acquire(key, { wait, signal: controller.signal }))
     await until('its name on the list', async () => (await waitersOf(key)) === 1)
     if (what === 'patience') controller.abort()
@@ -165,8 +165,8 @@ describe('a waiter', () => {
     const start = performance.now()
     await lease.release()
     await Promise.all(turns)
-    // 300 ms are the work itself.
-    expect(performance.now() - start).toBeLessThan(3000)
+    // One who waited for its poll would do so for 15 s at least.
+    expect(performance.now() - start).toBeLessThan(15_000)
     // One ask that is granted and one release for each. Who is woken too early asks once more, and who sleeps through
     // its turn on a busy machine may, too; waking all of them each time would make it 400 more.
     expect(calls() - before).toBeLessThan(75)

@@ -117,16 +117,15 @@ describe.each(transactions)('a transaction through PgBouncer in transaction mode
     await query(`update holdfast_fence set token = ${2n ** 62n} where resource = 'key'`)
     await expect(opened.transaction(locks, 'key', add(9))).rejects.toMatchObject({ code: 'STALE_TOKEN' })
     // The process that the pooler tells is not the server's: it is the server that is asked.
-    const lost = opened.transaction(
-      locks,
-      'lost',
-      async (tx, lease) => {
-        await add(10)(tx)
-        while (lease.remainingMs > 400) await tx.run('select 1')
-        await tx.run('select pg_sleep(10)')
-      },
-      { lease: 1500, renew: false },
-    )
+    const lost = opened.transaction(locks, 'lost', async (tx) => {
+      await add(10)(tx)
+      await tx.run('select pg_sleep(9)')
+    })
+    lost.catch(() => undefined)
+    const asleep =
+      "select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()"
+    await until('it to sleep', async () => (await query(asleep)).length > 0)
+    await locks.forceRelease('lost')
     await expect(lost).rejects.toMatchObject({ code: 'LOCK_LOST' })
     const stored = await query('select n from account order by n')
     expect(stored.map(({ n }) => n)).toEqual([1, 2, 3, 4, 5, 6, 8])

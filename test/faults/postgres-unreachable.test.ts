@@ -2,7 +2,15 @@ import postgres from 'postgres'
 import { describe, expect, it } from 'vitest'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
-import { atEnd, failureOf, locksOn, poolOn, proxyTo, storeOn } from '../support/postgres-stage.ts'
+import {
+  atEnd,
+  failureOf,
+  failureWithin,
+  locksOn,
+  poolOn,
+  proxyTo,
+  storeOn,
+} from '../support/postgres-stage.ts'
 
 const url = await freshDatabase()
 
@@ -16,10 +24,8 @@ async function blackHole(): Promise<string> {
 /** What a call to a store says, which must not take longer than its limit. */
 async function complaintOf(db: Parameters<typeof storeOn>[0], calls = 1): Promise<string> {
   const store = storeOn(db, { listen: false })
-  const start = performance.now()
-  const failures = Array.from({ length: calls }, () => failureOf(store.list({ limit: 1 })))
+  const failures = Array.from({ length: calls }, () => failureWithin(3000, store.list({ limit: 1 })))
   const last = (await Promise.all(failures)).at(-1)
-  expect(performance.now() - start).toBeLessThan(3000)
   expect(last).toMatchObject({ code: 'STORE_UNAVAILABLE' })
   return String(last?.message)
 }
@@ -63,18 +69,18 @@ describe('a server that does not answer', () => {
 
   it('is what a transaction that cannot begin says', async () => {
     const locks = locksOn(memoryStore())
-    const begin = async (limit: object): Promise<string> => {
+    const begin = async (lease: number, limit: object): Promise<string> => {
       const pool = poolOn(await blackHole(), limit)
-      const call = locks.transaction('key', pool, () => undefined, { lease: 1500, fence: false })
+      const call = locks.transaction('key', pool, () => undefined, { lease, fence: false })
       const { code, message } = await failureOf(call)
       expect(code).toBe('STORE_UNAVAILABLE')
       return message
     }
     const still =
       /could not begin.*within 500 ms \(1 open, 0 idle, 0 waiting\); 1 of 1 are still trying to reach/
-    expect(await begin({})).toMatch(still)
+    expect(await begin(1500, {})).toMatch(still)
     const givenUp = /could not begin.*the server cannot be reached; check host, port and firewall/
-    expect(await begin({ connectionTimeoutMillis: 200 })).toMatch(givenUp)
+    expect(await begin(9000, { connectionTimeoutMillis: 200 })).toMatch(givenUp)
   })
 })
 

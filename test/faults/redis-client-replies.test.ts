@@ -11,7 +11,7 @@ import { atLast, failureOf, heldOn, locksOn, until } from '../support/stage.ts'
 
 const server = await startRedis()
 atLast(() => server.stop())
-const cluster = await startRedisCluster()
+const cluster = await startRedisCluster({ settings: { 'cluster-node-timeout': 15_000 } })
 atLast(() => cluster.stop())
 
 const { host, port } = server

@@ -14,10 +14,10 @@ import {
   renewThrough,
   replicated,
   type SetClient,
-  Told,
   Tokens,
 } from '../support/redis-sets.ts'
 import { atEnd, atLast, heldOn, locksOn, until } from '../support/stage.ts'
+import { Told } from '../support/told.ts'
 
 /** For so long nobody even misses a master, so that shorter leases cannot outlast its fail-over. */
 const MISSED_MS = 4000

@@ -143,7 +143,8 @@ describe('a slot that is moved', () => {
         expect([pair.name, error.code, error.message]).toEqual([
           pair.name,
           'STORE_UNAVAILABLE',
-          expect.stringMatching(/a slot of the cluster is being moved/),
+          // A client that asks again for longer than a call may take has nothing to say.
+          expect.stringMatching(/a slot of the cluster is being moved|did not answer within/),
         ])
         await renewed(pair)
         await renewed(pair)

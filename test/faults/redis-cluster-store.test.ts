@@ -6,9 +6,10 @@ import { slotOf } from '../../src/stores/redis/slot.ts'
 import { startRedisCluster } from '../servers/redis-cluster.ts'
 import { drivers as ioredisDrivers } from '../support/ioredis-drivers.ts'
 import { drivers as nodeRedisDrivers } from '../support/node-redis-drivers.ts'
-import { clusterClients, LEAST_CLUSTER_RIGHTS, Told } from '../support/redis-sets.ts'
+import { clusterClients, LEAST_CLUSTER_RIGHTS } from '../support/redis-sets.ts'
 import { everyClient } from '../support/redis-stage.ts'
 import { atEnd, atLast, failureOf, heldOn, locksOn, until } from '../support/stage.ts'
+import { Told } from '../support/told.ts'
 
 const cluster = await startRedisCluster()
 atLast(() => cluster.stop())

@@ -7,7 +7,7 @@ import { startRedisCluster } from '../servers/redis-cluster.ts'
 import { drivers, scriptOf } from '../support/ioredis-drivers.ts'
 import { atLast, failureOf, until } from '../support/stage.ts'
 
-const cluster = await startRedisCluster()
+const cluster = await startRedisCluster({ settings: { 'cluster-node-timeout': 15_000 } })
 atLast(() => cluster.stop())
 const [first, second, third] = (await cluster.masters()) as [RedisServer, RedisServer, RedisServer]
 const startups = [{ host: first.host, port: first.port }]

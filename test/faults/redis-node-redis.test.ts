@@ -13,11 +13,13 @@ import type { RedisClient } from '../../src/stores/redis/client.ts'
 import { NodeRedisClient } from '../../src/stores/redis/node-redis.ts'
 import { startRedis } from '../servers/redis.ts'
 import { drivers } from '../support/node-redis-drivers.ts'
+import { replicated } from '../support/redis-sets.ts'
 import { atEnd, atLast, failureOf, until } from '../support/stage.ts'
 
 const server = await startRedis()
 const replica = await startRedis({ settings: { replicaof: `${server.host} ${server.port}` } })
 atLast(() => Promise.all([server.stop(), replica.stop()]))
+await replicated(server, 1)
 
 const REPLY = "return {1, 'text', false, {KEYS[1], ARGV[1]}}"
 const WRITE = "return redis.call('incr', KEYS[1])"

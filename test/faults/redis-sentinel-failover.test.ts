@@ -10,9 +10,9 @@ import {
   replicated,
   sentinelClients,
   type SetClient,
-  Told,
   Tokens,
 } from '../support/redis-sets.ts'
+import { Told } from '../support/told.ts'
 
 const set = await startSentinel()
 atLast(() => set.stop())

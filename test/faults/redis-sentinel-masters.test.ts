@@ -4,7 +4,8 @@ import { redisStore, type RedisStoreOptions } from '../../src/stores/redis/index
 import type { RedisServer } from '../servers/redis.ts'
 import { startSentinel } from '../servers/redis-sentinel.ts'
 import { atEnd, atLast, failureOf, heldOn, locksOn, until } from '../support/stage.ts'
-import { replicated, sentinelClients, Told, Tokens } from '../support/redis-sets.ts'
+import { replicated, sentinelClients, Tokens } from '../support/redis-sets.ts'
+import { Told } from '../support/told.ts'
 
 const set = await startSentinel()
 atLast(() => set.stop())
@@ -120,7 +121,7 @@ it('G7 with `replicas: 1`, a fail-over forgets nothing that was granted, whichev
   await late.pause()
   await old.command('client', 'kill', 'type', 'replica')
   const leases = await Promise.all(
-    all.flatMap(({ locks }) => keys.map((key) => locks.acquire(key, { lease: '40s' }))),
+    all.flatMap(({ locks }) => keys.map((key) => locks.acquire(key, { lease: '40s', wait: '30s' }))),
   )
   await old.kill()
   await until('another master', async () => (await set.master()) !== old)

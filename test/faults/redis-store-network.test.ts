@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { startRedis } from '../servers/redis.ts'
 import { askFor } from '../support/asks.ts'
@@ -13,6 +14,7 @@ import {
   storeOn,
   until,
 } from '../support/redis-stage.ts'
+import { Told } from '../support/told.ts'
 
 const server = await startRedis()
 atLast(() => server.stop())
@@ -23,10 +25,12 @@ describe.each(packages)('a URL, with $name: a connection that died in silence', 
     const stage = new OwnStage(one, url)
     expect(await stage.eval('return 1')).toBe(1)
     proxy.strand()
-    const start = performance.now()
-    const calls = [1, 2, 3].map(() => failureOf(stage.eval('return 2')))
-    for (const error of await Promise.all(calls)) expect(error.message).toMatch(/no answer within 2500 ms/)
-    expect(performance.now() - start).toBeLessThan(3000)
+    const calls = Promise.all([1, 2, 3].map(() => failureOf(stage.eval('return 2'))))
+    // A timer beside those of the calls: a slow machine runs all of them late, but in order.
+    const errors = await Promise.race([calls, sleep(3000, [])])
+    expect(errors.map(({ message }) => message)).toEqual(
+      Array.from({ length: 3 }, () => expect.stringMatching(/no answer within 2500 ms/)),
+    )
     expect(await stage.eval('return 3')).toBe(3)
   })
 
@@ -46,10 +50,11 @@ describe('a URL: a network that falls silent', () => {
     const { proxy, url } = await proxyTo(server.url)
     const locks = locksOn(storeOn(url), { lease: '2s' })
     const lease = await locks.acquire('silence')
-    const end = Number(await server.command('pexpiretime', nameOf('silence')))
+    const told = new Told(lease, 2000)
     proxy.freeze()
-    await until('the signal', () => lease.signal.aborted)
-    expect(Date.now()).toBeLessThan(end)
+    told.cutOff(Number(await server.command('pttl', nameOf('silence'))))
+    await until('the signal', () => told.told)
+    expect(told.inTime).toBe(true)
     // What was open stays dead, and nobody is told.
     proxy.strand()
     proxy.thaw()

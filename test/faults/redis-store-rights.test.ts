@@ -40,7 +40,7 @@ async function doAll(client: ClientKind, url: string): Promise<{ failures: numbe
   const key = `${client.name} ${runs}`
   const all = await Promise.all(
     [1, 2, 3].map(async () =>
-      locksOn(storeOn(await client.open(url)), { lease: '400ms', poll: { max: '5s' } }),
+      locksOn(storeOn(await client.open(url)), { lease: '10s', poll: { max: '5s' } }),
     ),
   )
   const [locks, second, third] = all as [(typeof all)[0], (typeof all)[0], (typeof all)[0]]

@@ -84,8 +84,10 @@ describe.each(everyClient)('$name: who waits', (client) => {
     const key = `given up for ${what}, ${client.name}`
     const [holders, locks] = [locksOn(storeOn(server.url)), locksOn(storeOn(await client.open(server.url)))]
     const lease = await holders.acquire(key)
+    // Connects, which is no part of the wait.
+    await locks.inspect(key)
     const controller = new AbortController()
-    const wait = what === 'time' ? '700ms' : '30s'
+    const wait = what === 'time' ? '4s' : '30s'
     const turn = failureOf(locks.acquire(key, { wait, signal: controller.signal }))
     await until('its name on the list', async () => (await waitersOf(server, nameOf(key))).length === 1)
     if (what === 'patience') controller.abort()

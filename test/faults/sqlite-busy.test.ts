@@ -26,7 +26,7 @@ describe('sqlite and a busy file', () => {
     const path = freshPath()
     const store = await openStoreAt(path)
     const [other] = await processes(1)
-    await other?.call('block', path, 300)
+    await other?.call('block', path, 1200)
     const start = performance.now()
     const blockedMs = await longestBlock(() => grantOf(store, askFor('key')))
     const tookMs = performance.now() - start
@@ -41,7 +41,7 @@ describe('sqlite and a busy file', () => {
     db.exec('pragma journal_mode = wal; pragma busy_timeout = 4321')
     const store = await openStoreAt(db)
     const [other] = await processes(1)
-    await other?.call('block', path, 300)
+    await other?.call('block', path, 1200)
     const start = performance.now()
     const blockedMs = await longestBlock(() => grantOf(store, askFor('key')))
     expect(blockedMs).toBeLessThan((performance.now() - start) / 2)

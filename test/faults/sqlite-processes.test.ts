@@ -104,8 +104,8 @@ describe('sqlite across processes', () => {
     }
     await watch?.close()
     latencies.sort((a, b) => a - b)
-    // The poll of the store would take 12 ms in the middle.
-    expect(latencies[15]).toBeLessThan(8)
+    // A quarter of them, as both processes have to get a processor at once. The poll of the store would take 6 ms there.
+    expect(latencies[7]).toBeLessThan(4)
   })
 
   it('G8 is woken at once by a release through the same store', async () => {

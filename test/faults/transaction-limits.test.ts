@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { freshDatabase } from '../servers/shared-postgres.ts'
-import { drivers, memoryLocks, observe, until } from '../support/transaction-stage.ts'
+import { drivers, heldKeys, memoryLocks, observe, until } from '../support/transaction-stage.ts'
 import type { Tx } from '../support/transaction-drivers.ts'
 
 const url = await freshDatabase()
@@ -32,22 +32,23 @@ describe.each(drivers)('nothing at the server outlives the lease: a transaction 
     const opened = await driver.open(url, 1)
     const locks = memoryLocks()
     await opened.transaction(locks, 'key', () => undefined)
-    let inside = false
-    const other = opened.transaction(locks, 'other', (tx) => {
-      inside = true
-      // A connection is waited for until a third of the lease is over.
-      return tx.run('select pg_sleep(0.5)')
-    })
-    await until('the other to be inside', () => inside)
-    const [limits, leftMs] = await opened.transaction(
+    let letGo: (() => void) | undefined
+    const other = opened.transaction(locks, 'other', () => new Promise<void>((resolve) => (letGo = resolve)))
+    await until('the other to be inside', () => letGo)
+    // A connection is waited for until a third of the lease is over.
+    const waiting = opened.transaction(
       locks,
       'key',
       async (tx, lease) => [await limitsIn(tx), lease.remainingMs] as const,
-      { lease: 3000, renew: false },
+      { lease: 9000, renew: false },
     )
+    await until('the lease', async () => (await heldKeys(locks)).includes('key'))
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    letGo?.()
+    const [limits, leftMs] = await waiting
     await other
-    expect(leftMs).toBeLessThan(2500)
-    expect(limits.whole).toBeLessThanOrEqual(leftMs + marginOf(3000))
+    expect(leftMs).toBeLessThan(9000 - marginOf(9000) - 490)
+    expect(limits.whole).toBeLessThanOrEqual(leftMs + marginOf(9000))
     expect(limits.statement + limits.pause).toBeLessThanOrEqual(limits.whole)
   })
 

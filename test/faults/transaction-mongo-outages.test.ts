@@ -9,7 +9,7 @@ import {
   openShop,
   shop,
 } from '../support/mongo-transaction-stage.ts'
-import { atEnd, failureOf, proxyTo, until } from '../support/stage.ts'
+import { atEnd, failureOf, failureWithin, proxyTo, until } from '../support/stage.ts'
 
 const { server, stored } = await openShop()
 
@@ -34,6 +34,8 @@ describe.each(drivers)('a transaction on MongoDB, with $name', ({ connect }) => 
     const { proxy, url } = await proxyTo(`mongodb://127.0.0.1:${server.port}/?directConnection=true`)
     const client = connect(url, { serverSelectionTimeoutMS: 1000 })
     const locks = memoryLocks()
+    // To connect is no part of the lease, which is short.
+    await locks.transaction('warm', shop(client), () => undefined)
     const call = locks.transaction(
       'unknown',
       shop(client),
@@ -43,19 +45,18 @@ describe.each(drivers)('a transaction on MongoDB, with $name', ({ connect }) => 
       },
       { lease: '2s' },
     )
-    const start = performance.now()
-    expect(await failureOf(call)).toMatchObject({
+    expect(await failureWithin(2500, call)).toMatchObject({
       code: 'STORE_UNAVAILABLE',
       outcomeUnknown: true,
       key: 'unknown',
     })
-    expect(performance.now() - start).toBeLessThan(2500)
     expect(await stored()).toEqual([1])
     expect(await locks.inspect('unknown')).toBeNull()
   })
 
   it('stops trying to commit when the lease does not last longer, and is not in the way of the next holder', async () => {
     const client = connect(server.url)
+    await memoryLocks().transaction('warm', shop(client), () => undefined)
     const call = memoryLocks().transaction(
       'no end',
       shop(client),
@@ -82,16 +83,14 @@ describe.each(drivers)('a transaction on MongoDB, with $name', ({ connect }) => 
       await server.pause()
       atEnd(() => server.resume())
       let called = false
-      const start = performance.now()
       const call = memoryLocks().transaction('still', shop(client), () => void (called = true), {
         lease: '2s',
       })
-      expect(await failureOf(call)).toMatchObject({
+      expect(await failureWithin(2000, call)).toMatchObject({
         code: 'STORE_UNAVAILABLE',
         outcomeUnknown: false,
         message: expect.stringContaining('could not begin'),
       })
-      expect(performance.now() - start).toBeLessThan(2000)
       expect(called).toBe(false)
       server.resume()
       // What the server was asked, it does now. None of it stays open and in the way.
@@ -104,6 +103,7 @@ describe.each(drivers)('a transaction on MongoDB, with $name', ({ connect }) => 
 
     it('at the end of a function that throws: its error comes before the lease is over', async () => {
       const client = connect(server.url)
+      await memoryLocks().transaction('warm', shop(client), () => undefined)
       atEnd(() => server.resume())
       const own = new Error('of the function')
       let thrown = 0
@@ -127,6 +127,7 @@ describe.each(drivers)('a transaction on MongoDB, with $name', ({ connect }) => 
     it('at COMMIT: the outcome is unknown, and the next holder gets through once it goes on', async () => {
       const client = connect(server.url)
       const locks = memoryLocks()
+      await locks.transaction('warm', shop(client), () => undefined)
       atEnd(() => server.resume())
       const call = locks.transaction(
         'still',

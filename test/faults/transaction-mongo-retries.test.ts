@@ -119,7 +119,7 @@ describe.each(drivers)('a transaction on MongoDB, with $name', ({ connect }) => 
         code: 'LOCK_LOST',
         message: expect.stringContaining('rolled back'),
       })
-      const patient = { fence: counting, lease: '1s' } as const
+      const patient = { fence: counting, lease: '20s' } as const
       const call = memoryLocks().transaction('busy', client, (session) => insert(client, session, 1), patient)
       await until('some attempts', () => checks > 3)
       await session.abortTransaction()
@@ -144,8 +144,9 @@ describe.each(drivers)('a transaction on a replica set, with $name', ({ connect 
         await writes.insertOne({ n: index }, { session })
         if (tokens.push(lease.token) === 1) await fault()
       })
-      expect(tokens).toHaveLength(2)
-      expect(tokens[1]).toBe(tokens[0])
+      // Once more for each election: a slow machine may need another.
+      expect(tokens.length).toBeGreaterThan(1)
+      expect(new Set(tokens).size).toBe(1)
     }
     const found = await writes.find({}, { readPreference: 'primary' }).sort({ n: 1 }).toArray()
     expect(found.map(({ n }) => n as unknown)).toEqual([0, 1])

@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { fence } from '../../src/fence/index.ts'
+import type { Lease } from '../../src/lease.ts'
 import type { TransactionOptions } from '../../src/options.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
+import type { Tx } from '../support/transaction-drivers.ts'
 import { drivers, heldKeys, memoryLocks, observe } from '../support/transaction-stage.ts'
 
 const url = await freshDatabase()
@@ -68,18 +70,13 @@ describe.each(drivers)('a transaction on $name', (driver) => {
   })
 
   it('is rolled back if the lease is lost before the commit: LOCK_LOST', async () => {
-    const { transaction, run } = await driver.open(url)
-    // A third of the lease is for BEGIN, not to connect.
-    await run('select 1')
-    const call = transaction(
-      memoryLocks(),
-      'key',
-      async (tx, lease) => {
-        await tx.run('insert into t values (1)')
-        while (lease.held) await tx.run('select 1')
-      },
-      { lease: 1000, renew: false },
-    )
+    const locks = memoryLocks()
+    const { transaction } = await driver.open(url)
+    const call = transaction(locks, 'key', async (tx, lease) => {
+      await tx.run('insert into t values (1)')
+      await locks.forceRelease('key')
+      expect(lease.held).toBe(false)
+    })
     await expect(call).rejects.toMatchObject({
       code: 'LOCK_LOST',
       message: expect.stringMatching(/rolled back/),
@@ -88,20 +85,17 @@ describe.each(drivers)('a transaction on $name', (driver) => {
   })
 
   it('whose lease is lost sends no statement any more', async () => {
-    const { transaction, run } = await driver.open(url)
-    await run('select 1')
+    const locks = memoryLocks()
+    const { transaction } = await driver.open(url)
     const sent: number[] = []
-    const call = transaction(
-      memoryLocks(),
-      'key',
-      async (tx, lease) => {
-        for (;;) {
-          await tx.run('insert into t values (1)')
-          if (!lease.held) sent.push(1)
-        }
-      },
-      { lease: 1000, renew: false, fence: false },
-    )
+    const lose = async (tx: Tx, lease: Lease): Promise<void> => {
+      void locks.forceRelease('key')
+      for (;;) {
+        await tx.run('insert into t values (1)')
+        if (!lease.held) sent.push(1)
+      }
+    }
+    const call = transaction(locks, 'key', lose, { fence: false })
     await expect(call).rejects.toMatchObject({ code: 'LOCK_LOST' })
     // The one that was on its way.
     expect(sent.length).toBeLessThan(2)
@@ -278,7 +272,7 @@ describe.each(drivers)('a transaction on $name', (driver) => {
     const { transaction } = await driver.open(url, 5)
     const numbers = [...Array(20).keys()]
     const add = (key: string, n: number): Promise<unknown> =>
-      transaction(locks, key, (tx) => tx.run(`insert into t values (${n})`))
+      transaction(locks, key, (tx) => tx.run(`insert into t values (${n})`), { wait: '50s' })
     await Promise.all(numbers.flatMap((n) => [add(`key ${n}`, n), add('key', n)]))
     expect(await rows()).toEqual(numbers.flatMap((n) => [n, n]))
   })

@@ -21,6 +21,11 @@ async function isFree(): Promise<boolean> {
   return rows.length === 0
 }
 
+async function isAsleep(): Promise<boolean> {
+  const asleep = "where wait_event = 'PgSleep' and datname = current_database()"
+  return (await observer.run(`select 1 from pg_stat_activity ${asleep}`)).length > 0
+}
+
 /** Pauses would be ended by the server, before the lease is. */
 async function busyUntil(tx: Tx, over: () => boolean): Promise<void> {
   while (!over()) {
@@ -54,20 +59,15 @@ describe.each(drivers)('a transaction on $name whose lease is lost', (driver) =>
       await opened.transaction(locks, 'key', () => undefined)
       const { over, end } = stay()
       const after: unknown[] = []
-      const first = opened.transaction(
-        locks,
-        'key',
-        async (tx, lease) => {
-          await tx.run('insert into t values (1)')
-          if (where === 'inside of a savepoint') await tx.run('savepoint s')
-          if (where === 'after a statement that failed') await tx.run('select 1 / 0').catch(() => undefined)
-          await busyUntil(tx, () => !lease.held)
-          await until('it to be undone', isFree)
-          await over
-          await tx.run('insert into t values (2)').catch((error: unknown) => after.push(error))
-        },
-        LEASE,
-      )
+      const first = opened.transaction(locks, 'key', async (tx) => {
+        await tx.run('insert into t values (1)')
+        if (where === 'inside of a savepoint') await tx.run('savepoint s')
+        if (where === 'after a statement that failed') await tx.run('select 1 / 0').catch(() => undefined)
+        await locks.forceRelease('key')
+        await until('it to be undone', isFree)
+        await over
+        await tx.run('insert into t values (2)').catch((error: unknown) => after.push(error))
+      })
       first.catch(() => undefined)
       const others = driver.pooled ? opened : await driver.open(url)
       const wait = nextGetsIn(locks, (key, body) =>
@@ -88,16 +88,12 @@ describe.each(drivers)('a transaction on $name whose lease is lost', (driver) =>
   it("with an error of its function's own rejects with that", async () => {
     const opened = await driver.open(url, 2)
     const own = new Error('own')
-    const call = opened.transaction(
-      memoryLocks(),
-      'key',
-      async (tx, lease) => {
-        await tx.run('insert into t values (1)')
-        await busyUntil(tx, () => !lease.held)
-        throw own
-      },
-      { ...LEASE, lease: 600 },
-    )
+    const locks = memoryLocks()
+    const call = opened.transaction(locks, 'key', async (tx) => {
+      await tx.run('insert into t values (1)')
+      await locks.forceRelease('key')
+      throw own
+    })
     await expect(call).rejects.toBe(own)
     expect(await isFree()).toBe(true)
   })
@@ -126,11 +122,9 @@ describe.each(drivers)('a transaction on $name whose lease is lost', (driver) =>
   it('while a check is not answered at all: LOCK_LOST as well', async () => {
     const opened = await driver.open(url)
     const fence = { check: () => new Promise<void>(() => undefined) }
-    const call = opened.transaction(memoryLocks(), 'key', () => undefined, {
-      lease: 600,
-      renew: false,
-      fence,
-    })
+    // To connect is no part of the lease, which is short.
+    await opened.transaction(memoryLocks(), 'key', () => undefined, { fence: false })
+    const call = opened.transaction(memoryLocks(), 'key', () => undefined, { ...LEASE, fence })
     await expect(call).rejects.toMatchObject({ ...LOST, cause: { name: 'TimedOut' } })
   })
 
@@ -148,12 +142,12 @@ describe.each(drivers)('a transaction on $name whose lease is lost', (driver) =>
         await busyUntil(tx, () => !lease.held)
         await over
       },
-      LEASE,
+      { ...LEASE, lease: 6000 },
     )
     await until('it to be inside', () => inside)
     first.catch(() => undefined)
     const closing = locks.close()
-    await until('it to be undone', isFree, 3500)
+    await until('it to be undone', isFree)
     end()
     await expect(first).rejects.toMatchObject({ code: 'LOCK_LOST' })
     await closing
@@ -168,19 +162,20 @@ describe.each(drivers.filter(({ pooled }) => pooled))('a statement on $name', (d
     const first = opened.transaction(
       locks,
       'key',
-      async (tx, lease) => {
+      async (tx) => {
         await tx.run('insert into t values (1)')
-        await busyUntil(tx, () => lease.remainingMs < 300)
         await tx.run('select pg_sleep(10)')
       },
-      LEASE,
+      { lease: 9000 },
     )
+    await until('it to sleep', isAsleep)
     const failure = first.catch((error: unknown) => error)
     const wait = nextGetsIn(locks, (key, body) =>
       opened.transaction(locks, key, body, { wait: '10s', lease: 9000 }),
     )
-    // Else it would wait for the limit of the statement: a third of the lease, of which at most 300 ms were over.
-    expect(await wait).toBeLessThan(600)
+    await locks.forceRelease('key')
+    // Else it would wait for the limit of the statement, a third of the lease.
+    expect(await wait).toBeLessThan(1500)
     expect(await failure).toMatchObject(LOST)
     expect(await observer.run('select n from t')).toEqual([])
   })
@@ -193,10 +188,10 @@ describe.each(drivers.filter(({ pooled }) => pooled))('a statement on $name', (d
       locks,
       'key',
       async (tx, lease) => {
-        await busyUntil(tx, () => lease.remainingMs < 200)
+        await busyUntil(tx, () => lease.remainingMs < 700)
         await tx.run('select pg_sleep(10)')
       },
-      { ...LEASE, lease: 1500 },
+      { ...LEASE, lease: 4500 },
     )
     await expect(call).rejects.toMatchObject(LOST)
     await opened.transaction(locks, 'key', (tx) => tx.run('insert into t values (1)'))
@@ -221,8 +216,6 @@ it('what is interrupted is that transaction, and not the next one on its connect
   expect(next).not.toBeInstanceOf(Error)
   const sleeping = sleep(10)
   // What has not begun cannot be cancelled.
-  const isAsleep = async (): Promise<boolean> =>
-    (await observer.run("select 1 from pg_stat_activity where wait_event = 'PgSleep'")).length > 0
   await until('it to sleep', isAsleep)
   await new Interruption(pool, present).tried
   expect(await sleeping).toMatchObject({ code: '57014' })
@@ -234,17 +227,13 @@ describe('what a function sends past `tx` when its lease is lost', () => {
     const client = new pg.Client({ connectionString: url })
     await client.connect()
     atEnd(() => client.end())
-    const call = memoryLocks().transaction(
-      'key',
-      client,
-      async (tx, lease) => {
-        await tx.query('insert into t values (1)')
-        await busyUntil({ run: async (text) => (await tx.query(text)).rows }, () => !lease.held)
-        await until('it to be undone', isFree)
-        await client.query('insert into t values (2)').catch(() => undefined)
-      },
-      { ...LEASE, lease: 600 },
-    )
+    const locks = memoryLocks()
+    const call = locks.transaction('key', client, async (tx) => {
+      await tx.query('insert into t values (1)')
+      await locks.forceRelease('key')
+      await until('it to be undone', isFree)
+      await client.query('insert into t values (2)').catch(() => undefined)
+    })
     await expect(call).rejects.toMatchObject(LOST)
     expect(await observer.run('select n from t')).toEqual([])
   })
@@ -254,18 +243,15 @@ describe('what a function sends past `tx` when its lease is lost', () => {
     async (own) => {
       const sql = postgres(url, { max: 1, onnotice: () => undefined, fetch_types: false })
       atEnd(() => sql.end({ timeout: 0 }))
-      const call = memoryLocks().transaction(
-        'key',
-        sql,
-        (tx, lease) =>
-          tx.savepoint(async (inner) => {
-            await inner`insert into t values (1)`
-            await busyUntil({ run: async (text) => inner.unsafe(text) }, () => !lease.held)
-            await until('it to be undone', isFree)
-            if (own) throw own
-            await inner`insert into t values (2)`
-          }),
-        { ...LEASE, lease: 600 },
+      const locks = memoryLocks()
+      const call = locks.transaction('key', sql, (tx) =>
+        tx.savepoint(async (inner) => {
+          await inner`insert into t values (1)`
+          await locks.forceRelease('key')
+          await until('it to be undone', isFree)
+          if (own) throw own
+          await inner`insert into t values (2)`
+        }),
       )
       if (own) await expect(call).rejects.toBe(own)
       else await expect(call).rejects.toMatchObject({ code: 'LOCK_LOST' })
@@ -277,15 +263,13 @@ describe('what a function sends past `tx` when its lease is lost', () => {
   it('by a savepoint of postgres.js whose function hides what was interrupted: LOCK_LOST', async () => {
     const sql = postgres(url, { max: 2, onnotice: () => undefined, fetch_types: false })
     atEnd(() => sql.end({ timeout: 0 }))
-    const call = memoryLocks().transaction(
-      'key',
-      sql,
-      async (tx, lease) => {
-        await busyUntil({ run: async (text) => tx.unsafe(text) }, () => lease.remainingMs < 200)
-        await tx.savepoint((inner) => inner`select pg_sleep(10)`.catch(() => undefined))
-      },
-      { ...LEASE, lease: 1500 },
+    const locks = memoryLocks()
+    const call = locks.transaction('key', sql, (tx) =>
+      tx.savepoint((inner) => inner`select pg_sleep(9)`.catch(() => undefined)),
     )
+    call.catch(() => undefined)
+    await until('it to sleep', isAsleep)
+    await locks.forceRelease('key')
     await expect(call).rejects.toMatchObject(LOST)
   })
 })

@@ -35,8 +35,9 @@ export async function startSentinel(): Promise<RedisSentinelSet> {
     all.push(...replicas)
     const settings = {
       'sentinel monitor': `${NAME} ${master.host} ${master.port} ${QUORUM}`,
-      // How long the master may be silent before a replica takes over, and how long that may take.
-      'sentinel down-after-milliseconds': `${NAME} 1000`,
+      // How long the master may be silent before a replica takes over: longer than a busy machine holds it up.
+      'sentinel down-after-milliseconds': `${NAME} 3000`,
+      // How long that may take.
       'sentinel failover-timeout': `${NAME} 3000`,
       'sentinel parallel-syncs': `${NAME} ${REPLICAS}`,
     }

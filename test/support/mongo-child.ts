@@ -23,6 +23,13 @@ const actions = {
     await locks.inspect('any')
   },
 
+  /** By a client of its own, which is closed. */
+  async connect(url: string): Promise<void> {
+    const mongo = new MongoClient(url)
+    await mongo.db('any').command({ ping: 1 })
+    await mongo.close()
+  },
+
   async acquire(key: string, options?: AcquireOptions): Promise<string> {
     const lease = await locks.acquire(key, options)
     leases.set(key, lease)

@@ -7,7 +7,7 @@ import { disguised } from './mysql-client.ts'
 import { atEnd, atLast } from './stage.ts'
 import type { Driver, Opened } from './transaction-drivers.ts'
 
-export { atEnd, failureOf, locksOn, proxyTo } from './stage.ts'
+export { atEnd, failureOf, failureWithin, locksOn, proxyTo } from './stage.ts'
 
 export type Run = (sql: string, values?: string[]) => Promise<Record<string, unknown>[]>
 
@@ -18,11 +18,13 @@ export function observe(url: string): Run {
   return async (sql, values) => (await pool.query(sql, values))[0] as Record<string, unknown>[]
 }
 
-/** Waits until a transaction waits for a row. The server looks anew only if nobody has asked it for 100 ms. */
+/** Waits until a transaction of this database waits for a row. The server looks anew only if nobody has asked it for 100 ms. */
 export async function someoneWaits(look: Run): Promise<void> {
   for (let tries = 0; tries < 50; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 110))
-    const rows = await look(`select 1 from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`)
+    const rows = await look(`select 1 from information_schema.innodb_trx
+      join information_schema.processlist on id = trx_mysql_thread_id
+      where trx_state = 'LOCK WAIT' and db = database()`)
     if (rows.length > 0) return
   }
   throw new Error('nobody waits for a row')

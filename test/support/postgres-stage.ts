@@ -6,7 +6,7 @@ import { postgresStore, type PostgresStoreOptions } from '../../src/stores/postg
 import { PostgresProcess } from './postgres-process.ts'
 import { atEnd, atLast, locksOn as locksOf } from './stage.ts'
 
-export { atEnd, atLast, failureOf, proxyTo, until } from './stage.ts'
+export { atEnd, atLast, failureOf, failureWithin, proxyTo, until } from './stage.ts'
 
 /** Closed after the test. */
 export function locksOn(store: string | Store, options: LocksOptions = {}): Locks {

@@ -108,33 +108,6 @@ export class Tokens {
   }
 }
 
-/** When a holder is told of its loss, and whether the store could have let another in before. */
-export class Told {
-  readonly lease: Lease
-  readonly #leaseMs: number
-  #expiresAt = Infinity
-  #at: number | undefined
-
-  constructor(lease: Lease, leaseMs: number) {
-    this.lease = lease
-    this.#leaseMs = leaseMs
-    lease.signal.addEventListener('abort', () => (this.#at = performance.now()))
-  }
-
-  /** No renewal reaches the store from now on. */
-  cutOff(): void {
-    this.#expiresAt = performance.now() + this.#leaseMs
-  }
-
-  get told(): boolean {
-    return this.#at !== undefined
-  }
-
-  get inTime(): boolean {
-    return this.#at !== undefined && this.#at < this.#expiresAt
-  }
-}
-
 /**
  * Renews leases during a fail-over, far more often than they need it, and once it is `over` until all that are held are
  * renewed: a client may first have to notice who is the master now.

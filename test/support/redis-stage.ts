@@ -9,7 +9,7 @@ import type { Call } from './redis-child.ts'
 import { atEnd } from './stage.ts'
 import { TestProcess } from './test-process.ts'
 
-export { atEnd, atLast, failureOf, locksOn, proxyTo, until } from './stage.ts'
+export { atEnd, atLast, failureOf, failureWithin, locksOn, proxyTo, until } from './stage.ts'
 
 /**
  * The least that a user of one server needs for locks with the default prefix, so that nothing is refused: the last two

@@ -65,6 +65,21 @@ export async function failureOf(call: Promise<unknown>): Promise<Error & { code?
   return result
 }
 
+/**
+ * The same, if it comes in time: by a timer beside those of the call. A process that stands still runs all of them late, but in
+ * order, where a clock would blame the call.
+ */
+export async function failureWithin(
+  limitMs: number,
+  call: Promise<unknown>,
+): Promise<Error & { code?: string }> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no failure within ${limitMs} ms`)), limitMs)
+  })
+  return Promise.race([failureOf(call), late]).finally(() => clearTimeout(timer))
+}
+
 /** Waits for a condition, not for a guess of time. */
 export async function until(what: string, holds: () => unknown, capMs = 20_000): Promise<void> {
   const end = performance.now() + capMs
@@ -90,8 +105,9 @@ export async function holdAndWait(
   await until('the waiter', async () => (await holders.inspect(key))?.wanted)
   return {
     async free() {
-      const from = performance.now()
       await lease.release()
+      // How long the store takes to write is no part of it. The message may even be faster than the answer.
+      const from = performance.now()
       return (await turn) - from
     },
   }
