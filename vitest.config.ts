@@ -21,8 +21,6 @@ const config: ViteUserConfig = defineConfig({
   test: {
     retry: 0,
     maxConcurrency: 2,
-    // Of conditions that will come; a second is not enough for a browser or a new connection on a busy machine.
-    expect: { poll: { timeout: 10_000 } },
     projects: projects.map(({ name, ...test }, groupOrder) => ({
       extends: true,
       test: {
@@ -30,6 +28,8 @@ const config: ViteUserConfig = defineConfig({
         include: [`test/${name}/**/*.test.ts`],
         pool: 'forks',
         hookTimeout: test.testTimeout,
+        // A second is not enough for a browser, or a new connection, on a busy machine.
+        expect: { poll: { timeout: Math.min(10_000, test.testTimeout / 2) } },
         sequence: { groupOrder },
         ...test,
       },

@@ -6,6 +6,6 @@ export function noAnswer(key: string): LockError {
 
 export function tooSlow(key: string, tookMs: number, leaseMs: number): LockError {
   const late = `the store took ${Math.round(tookMs)} ms to answer for "${key}"`
-  const message = `${late}; a lease of ${leaseMs} ms was over by then: take a longer lease`
+  const message = `${late}, too long for a lease of ${leaseMs} ms: take a longer one`
   return new LockError('STORE_UNAVAILABLE', message, { key })
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 
 export const COUNT = 10
 /** As the pattern of scheduler.ts has it. */
-const TICK_MS = 4_000
+const TICK_MS = 6_000
 /** For the last of them to hear of it in time. */
 const NOTICE_MS = 1_500
 

@@ -16,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), 'holdfast-cron-'))
 const url = process.env.LOCKS ?? `sqlite:${join(folder, 'locks.db')}`
 const scheduler = fileURLToPath(new URL('./scheduler.ts', import.meta.url))
 try {
-  console.log(`${COUNT} schedulers fire every other second`)
+  console.log(`${COUNT} schedulers fire every six seconds`)
   const ticks = await runFleet(scheduler, { url, diary: join(folder, 'diary') }, 3)
   for (const [i, { ran, skipped }] of ticks.entries()) {
     console.log(`  tick ${i + 1}: process ${ran.join(' and ')} ran, ${skipped.length} skipped`)

@@ -33,7 +33,7 @@ process.send?.('ready')
 const [{ from, to, killAt }] = (await once(process, 'message')) as [Shift]
 const times = { startAt: new Date(from), stopAt: new Date(to) }
 
-const cron = new Cron('*/4 * * * * *', { ...times, catch: console.error }, async () => {
+const cron = new Cron('*/6 * * * * *', { ...times, catch: console.error }, async () => {
   const tick = cron.currentRun()?.getTime() ?? 0
   await setTimeout(Number(name) * 20)
   if ((await report(tick)) === null) note(tick, 'skipped')

@@ -42,7 +42,7 @@ async function failures(): Promise<number> {
 
 describe('20 processes', () => {
   it('G1 open an empty database at once, and each of many new keys is had by one of them', async () => {
-    // Else 20 of them load their drivers while a call may take no longer.
+    // Loads the driver: for 20 at once that may take longer than a call may.
     await onAll((one) => one.call('connect', server.url))
     await onAll((one, index) => one.call('start', address(([6, 7, 'url'] as const)[index % 3] ?? 7, 'fresh')))
     const reply = await server.command('fresh', { listIndexes: COLLECTION })

@@ -80,11 +80,13 @@ describe.each(everyClient)('$name: a server', ({ name, open }) => {
     await until('its name on the list', async () => (await recordOf(server, key))?.['waiters'].length === 1)
     const start = performance.now()
     await server.command(DATABASE, { drop: COLLECTION })
+    const { renewals } = locks.stats()
     const next = await turn
     expect(performance.now() - start).toBeLessThan(3000)
     expect(next.token).toBeGreaterThan(lease.token)
     await until('the news', () => lease.signal.aborted)
     expect((lease.signal.reason as Error).message).toMatch(/the store no longer has/)
+    expect(locks.stats().renewals).toBe(renewals)
     expect(await lease.release()).toBe(false)
     expect(next.held).toBe(true)
     await until('the index', async () => (await indexes()).includes('holdfast_keep'))

@@ -126,7 +126,10 @@ describe.each(drivers)('$name', (driver) => {
     for (const one of CHANNELS) listening.add(one)
     for (const one of CHANNELS) await heard.until(`up ${one}`)
     const node = await ownerOf(CHANNELS[9] as string)
-    for (const one of cluster.nodes) await one.command('config', 'set', 'cluster-node-timeout', 1000)
+    const patience = async (ms: number): Promise<void> => {
+      for (const one of cluster.nodes) await one.command('config', 'set', 'cluster-node-timeout', ms)
+    }
+    await patience(1000)
     await node.kill()
     await heard.until(`down ${CHANNELS[9]}`)
     await cluster.settled()
@@ -135,6 +138,7 @@ describe.each(drivers)('$name', (driver) => {
     await heard.until(`${CHANNELS[9]}: from the new one`)
     await node.start()
     await cluster.settled()
+    await patience(15_000)
   })
 })
 

@@ -97,7 +97,7 @@ describe('a client of ioredis', () => {
   it('that may not try again says so', async () => {
     const { proxy, url } = await proxyTo(server.url)
     proxy.refuse()
-    await expectRefusal(ioredisOn(url, { maxRetriesPerRequest: 0 }), /lost, and not made again in time/, () =>
+    await expectRefusal(ioredisOn(url, { maxRetriesPerRequest: 0 }), /could not connect in time/, () =>
       proxy.accept(),
     )
   })

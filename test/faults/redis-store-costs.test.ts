@@ -94,7 +94,7 @@ describe.each(everyClient)('$name:', (client) => {
   })
 
   it('50 tasks of one process on one key ask once, and give back once', async () => {
-    // The key stays for a slice of time: a slow machine must not make it pass.
+    // A process passes a key on for a short time only: with a clock that stands still it is never over.
     const now = performance.now()
     const environment = { ...systemEnvironment, now: () => now }
     const locks = locksOn(storeOn(await client.open(server.url)), { environment })

@@ -19,9 +19,9 @@ import { Told } from '../support/told.ts'
 const server = await startRedis()
 atLast(() => server.stop())
 
-/** How much of the lease is left, in ms. */
+/** How much of the lease is left, in ms, by the clock of the server, which is that of this machine. */
 async function leftOf(key: string): Promise<number> {
-  return Number(await server.command('pttl', nameOf(key)))
+  return Number(await server.command('pexpiretime', nameOf(key))) - Date.now()
 }
 
 async function waits(locks: Locks, key: string): Promise<boolean> {

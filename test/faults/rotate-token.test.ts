@@ -24,7 +24,7 @@ const stores: [string, () => Store][] = [
   ['postgres', () => postgresStore(pool)],
 ]
 
-/** Far shorter than the lease: that must outlast a slow machine. */
+/** The token rises far more often than the lease needs; the lease outlasts a stall. */
 const ROTATING = { lease: '10s', rotateToken: '300ms' } as const
 
 describe.each(stores)('rotateToken on the %s store', (name, createStore) => {

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { Locks } from '../../src/locks.ts'
 import { Interruption, WHICH } from '../../src/transaction/undo.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
+import { failureWithin } from '../support/stage.ts'
 import { atEnd, drivers, memoryLocks, observe, until } from '../support/transaction-stage.ts'
 import type { Tx } from '../support/transaction-drivers.ts'
 
@@ -132,7 +133,7 @@ describe.each(drivers)('a transaction on $name whose lease is lost', (driver) =>
     const opened = await driver.open(url, 2)
     const locks = memoryLocks()
     const { over, end } = stay()
-    let inside = false
+    let [inside, lost] = [false, false]
     const first = opened.transaction(
       locks,
       'key',
@@ -140,6 +141,7 @@ describe.each(drivers)('a transaction on $name whose lease is lost', (driver) =>
         await tx.run('insert into t values (1)')
         inside = true
         await busyUntil(tx, () => !lease.held)
+        lost = true
         await over
       },
       { ...LEASE, lease: 6000 },
@@ -147,7 +149,9 @@ describe.each(drivers)('a transaction on $name whose lease is lost', (driver) =>
     await until('it to be inside', () => inside)
     first.catch(() => undefined)
     const closing = locks.close()
-    await until('it to be undone', isFree)
+    await until('the loss', () => lost)
+    // Before the server ends the pause: that may take a third of the lease.
+    await until('it to be undone', isFree, 1500)
     end()
     await expect(first).rejects.toMatchObject({ code: 'LOCK_LOST' })
     await closing
@@ -168,8 +172,8 @@ describe.each(drivers.filter(({ pooled }) => pooled))('a statement on $name', (d
       },
       { lease: 9000 },
     )
-    await until('it to sleep', isAsleep)
     const failure = first.catch((error: unknown) => error)
+    await until('it to sleep', isAsleep)
     const wait = nextGetsIn(locks, (key, body) =>
       opened.transaction(locks, key, body, { wait: '10s', lease: 9000 }),
     )
@@ -270,6 +274,6 @@ describe('what a function sends past `tx` when its lease is lost', () => {
     call.catch(() => undefined)
     await until('it to sleep', isAsleep)
     await locks.forceRelease('key')
-    await expect(call).rejects.toMatchObject(LOST)
+    expect(await failureWithin(5000, call)).toMatchObject(LOST)
   })
 })

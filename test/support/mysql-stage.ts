@@ -7,7 +7,7 @@ import { disguised } from './mysql-client.ts'
 import { atEnd, atLast } from './stage.ts'
 import type { Driver, Opened } from './transaction-drivers.ts'
 
-export { atEnd, failureOf, failureWithin, locksOn, proxyTo } from './stage.ts'
+export { atEnd, failureOf, locksOn, proxyTo } from './stage.ts'
 
 export type Run = (sql: string, values?: string[]) => Promise<Record<string, unknown>[]>
 

@@ -66,8 +66,8 @@ export async function failureOf(call: Promise<unknown>): Promise<Error & { code?
 }
 
 /**
- * The same, if it comes in time: by a timer beside those of the call. A process that stands still runs all of them late, but in
- * order, where a clock would blame the call.
+ * The same, if it comes in time: by a timer beside those of the call. A process that stands still runs all of them late,
+ * but in order, where a clock would blame the call.
  */
 export async function failureWithin(
   limitMs: number,
@@ -105,9 +105,12 @@ export async function holdAndWait(
   await until('the waiter', async () => (await holders.inspect(key))?.wanted)
   return {
     async free() {
+      const start = performance.now()
       await lease.release()
-      // How long the store takes to write is no part of it. The message may even be faster than the answer.
+      // How long the store takes to write is no part of it, but for one that answers when it has told. The message may even be
+      // faster than the answer.
       const from = performance.now()
+      if (from - start > 3000) throw new Error(`a release took ${from - start} ms`)
       return (await turn) - from
     },
   }

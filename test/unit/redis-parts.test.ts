@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { bucketOf } from '../../src/stores/redis/names.ts'
 import { Parts } from '../../src/stores/redis/parts.ts'
@@ -73,6 +74,20 @@ describe('the keys of a slot that is on its way', () => {
     await vi.advanceTimersByTimeAsync(700)
     expect((await answers).size).toBe(3)
     expect(parts.of(ITEMS, ({ key }) => key)).toHaveLength(1)
+  })
+
+  it('G7 answers that came while the process stood still are read before anyone goes on without them', async () => {
+    const parts = new Parts(true, { suspect: () => undefined, look: () => Promise.resolve() })
+    const all = parts.of([...ITEMS, { key: FIRST as string }], ({ key }) => key)
+    const answers = parts.answers(all, 0, async (part) => {
+      // Of another thread, as from a socket: it is there before the loop goes on, but is read after the timers.
+      if (part === all[1]) await stat('.')
+      return part.map(() => ({}))
+    })
+    // The first has been answered, so that the others have their time from here on.
+    await Promise.resolve()
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
+    expect([...(await answers).values()].filter((answer) => 'error' in answer)).toEqual([])
   })
 
   it('are called for at once after anything else', async () => {

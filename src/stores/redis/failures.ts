@@ -34,7 +34,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^ERR unknown command/, 'the server is older than Redis 6.2, or not a Redis'],
   [
     /max retries per request/,
-    'the connection was lost, and not made again in time; check that the server runs',
+    'the client could not connect in time; check host and port, and that the server runs',
   ],
   [/ECONNREFUSED/, 'nothing listens there; check host and port, and that the server runs'],
   [/ENOTFOUND|EAI_AGAIN/, 'the host name cannot be looked up; check it'],

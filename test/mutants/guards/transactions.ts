@@ -12,6 +12,16 @@ const POSTGRES_JS = 'test/faults/transaction-postgres-js.test.ts'
 export const TRANSACTION_BUGS: readonly Bug[] = [
   {
     ...mutant(
+      'a client that is being closed undoes nothing when a lease runs out',
+      ORDER,
+      'timer = env.setTimer(lease.remainingMs, look, false)',
+      '',
+      'while its client is being closed',
+    ),
+    tests: UNDONE,
+  },
+  {
+    ...mutant(
       'COMMIT is sent without a look at the lease',
       ORDER,
       'if (!lease.held) throw notHeld(terms)\n    await session.commit()',

@@ -165,6 +165,16 @@ export const REDIS_BUGS: readonly Bug[] = [
   },
   {
     ...mutant(
+      'of a cluster, answers that came while the process stood still are not read in time',
+      'src/stores/redis/parts.ts',
+      'setTimeout(() => setImmediate(goOn), ',
+      'setTimeout(goOn, ',
+      'answers that came while the process stood still',
+    ),
+    tests: 'test/unit/redis-parts.test.ts',
+  },
+  {
+    ...mutant(
       'a slot counts as on its way only when the client has given up',
       'src/stores/redis/parts.ts',
       'if (part.length > 1) this.#look(part, isSilent)',
