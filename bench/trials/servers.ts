@@ -41,8 +41,8 @@ async function start(kind: Kind): Promise<Server> {
     case 'redis':
       return { kind, server: await (await import('../../test/servers/redis.ts')).startRedis() }
     case 'redis-cluster': {
-      const { startRedisCluster } = await import('../../test/servers/redis-cluster.ts')
-      return { kind, server: await startRedisCluster({ settings: { 'cluster-node-timeout': 15_000 } }) }
+      const { CALM, startRedisCluster } = await import('../../test/servers/redis-cluster.ts')
+      return { kind, server: await startRedisCluster({ settings: CALM }) }
     }
     case 'postgres':
       return { kind, server: await (await import('../../test/servers/postgres.ts')).startPostgres() }

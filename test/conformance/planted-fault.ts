@@ -1,3 +1,4 @@
+import type { ConformanceOptions } from '../../src/testing/index.ts'
 import type { ModelStore } from './model-store.ts'
 
 /** A mistake that a store's author could make, and tests of the suite that must notice. */
@@ -5,4 +6,6 @@ export interface PlantedFault {
   readonly fault: string
   readonly store: typeof ModelStore
   readonly caughtBy: readonly string[]
+  /** For a suite that notices it only so. */
+  readonly options?: Partial<ConformanceOptions>
 }

@@ -2,7 +2,7 @@ import { MongoClient } from 'mongodb'
 import { expect, it } from 'vitest'
 import { fence } from '../../src/fence/index.ts'
 import { startMongo } from '../servers/mongo.ts'
-import { failing, memoryLocks } from '../support/mongo-transaction-stage.ts'
+import { failing, memoryLocks, warm } from '../support/mongo-transaction-stage.ts'
 import { atEnd, atLast, failureOf } from '../support/stage.ts'
 
 const server = await startMongo({ replicaSet: 'rs', login: { user: 'root', password: 'secret' } })
@@ -22,8 +22,7 @@ async function clientWith(role: string): Promise<MongoClient> {
 
 it('readWrite is enough for a guard and a transaction, also to roll back after a COMMIT that did not arrive', async () => {
   const client = await clientWith('readWrite')
-  // A third of a lease is for the beginning, not to connect and to make the collection of the guard.
-  await memoryLocks().transaction('key', client, () => undefined)
+  await warm(client)
   const cut = memoryLocks().transaction(
     'key',
     client,

@@ -6,6 +6,7 @@ import { createLocks, memoryStore } from '../../src/index.ts'
 import { startPgBouncer } from '../servers/pgbouncer.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { checksOn, type Stage } from './fence-checks.ts'
+import { sessionsThat, WAITING } from '../support/pg-sessions.ts'
 
 const STALE = expect.objectContaining({ code: 'STALE_TOKEN' })
 
@@ -73,12 +74,7 @@ async function someoneWaits(url: string): Promise<void> {
   await client.connect()
   try {
     await expect
-      .poll(async () => {
-        const { rows } = await client.query(
-          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-        )
-        return rows.length
-      })
+      .poll(() => sessionsThat(async (text) => (await client.query(text)).rows, WAITING))
       .toBeGreaterThan(0)
   } finally {
     await client.end()

@@ -6,6 +6,7 @@ import { freshDatabase } from '../servers/shared-postgres.ts'
 import { everyClient } from '../support/postgres-drivers.ts'
 import { everyDriver as transactions, type Tx } from '../support/transaction-drivers.ts'
 import { atEnd, atLast, failureWithin, locksOn, observe, storeOn, until } from '../support/postgres-stage.ts'
+import { ASLEEP, sessionsThat } from '../support/pg-sessions.ts'
 
 const direct = await freshDatabase()
 const query = observe(direct)
@@ -123,9 +124,7 @@ describe.each(transactions)('a transaction through PgBouncer in transaction mode
     }
     const lost = opened.transaction(locks, 'lost', sleep, { lease: 9000 })
     lost.catch(() => undefined)
-    const asleep =
-      "select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()"
-    await until('it to sleep', async () => (await query(asleep)).length > 0)
+    await until('it to sleep', () => sessionsThat(query, ASLEEP))
     await locks.forceRelease('lost')
     // One connection alone has to wait for the limit of the statement: a third of the lease.
     expect(await failureWithin(driver.pooled ? 1500 : 5000, lost)).toMatchObject({ code: 'LOCK_LOST' })

@@ -11,6 +11,7 @@ import { Sweep } from '../../src/stores/shared/sweep.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { askFor, grantOf } from '../support/asks.ts'
 import { atEnd, failureWithin, locksOn, observe, poolOn, storeOn, until } from '../support/postgres-stage.ts'
+import { sessionsThat, WAITING } from '../support/pg-sessions.ts'
 
 const url = await freshDatabase()
 const query = observe(url)
@@ -48,12 +49,7 @@ function refusalsOf(pool: pg.Pool, refusals: unknown[]): pg.Pool {
 }
 
 /** Whether a statement of another session waits for a lock. */
-async function someoneWaits(): Promise<boolean> {
-  const rows = await query(
-    "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-  )
-  return rows.length > 0
-}
+const someoneWaits = (): Promise<number> => sessionsThat(query, WAITING)
 
 describe('two steps on one key at the same time', () => {
   it('G5 a release waits for the ask that came before it, and undoes it', async () => {

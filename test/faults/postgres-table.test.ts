@@ -16,6 +16,7 @@ import {
   storeOn,
   until,
 } from '../support/postgres-stage.ts'
+import { sessionsThat } from '../support/pg-sessions.ts'
 
 const url = await freshDatabase()
 const query = observe(url)
@@ -120,12 +121,7 @@ it('a schema that several find dropped, and one of them creates before the other
   try {
     await session.query(`begin; ${turn}`)
     const grants = Promise.all([one, two].map((store, i) => grantOf(store, askFor(`key ${i}`))))
-    await until('both to wait', async () => {
-      const rows = await query(
-        "select 1 from pg_stat_activity where datname = current_database() and wait_event = 'advisory'",
-      )
-      return rows.length === 2
-    })
+    await until('both to wait', async () => (await sessionsThat(query, "wait_event = 'advisory'")) === 2)
     await session.query('commit')
     await grants
   } finally {

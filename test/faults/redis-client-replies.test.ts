@@ -4,14 +4,14 @@ import { type FenceIoredis, type FenceNodeRedis, redisFence } from '../../src/fe
 import type { RedisLike } from '../../src/stores/redis/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { startRedis } from '../servers/redis.ts'
-import { startRedisCluster } from '../servers/redis-cluster.ts'
+import { CALM, startRedisCluster } from '../servers/redis-cluster.ts'
 import { drivers as ioredisDrivers } from '../support/ioredis-drivers.ts'
 import { drivers as nodeRedisDrivers } from '../support/node-redis-drivers.ts'
 import { atLast, failureOf, heldOn, locksOn, until } from '../support/stage.ts'
 
 const server = await startRedis()
 atLast(() => server.stop())
-const cluster = await startRedisCluster({ settings: { 'cluster-node-timeout': 15_000 } })
+const cluster = await startRedisCluster({ settings: CALM })
 atLast(() => cluster.stop())
 
 const { host, port } = server

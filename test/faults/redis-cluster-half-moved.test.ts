@@ -5,13 +5,13 @@ import { movingStore } from '../../src/stores/moving/index.ts'
 import { redisStore, type RedisLike, type RedisStoreOptions } from '../../src/stores/redis/index.ts'
 import { Names } from '../../src/stores/redis/names.ts'
 import { slotOf } from '../../src/stores/redis/slot.ts'
-import { startRedisCluster } from '../servers/redis-cluster.ts'
+import { CALM, startRedisCluster } from '../servers/redis-cluster.ts'
 import { drivers as ioredisDrivers } from '../support/ioredis-drivers.ts'
 import { clusterClients, keysIn, type SetClient } from '../support/redis-sets.ts'
 import { atLast, failureOf, locksOn, until } from '../support/stage.ts'
 
 // Nobody is to take over here, but for the node that is killed.
-const cluster = await startRedisCluster({ settings: { 'cluster-node-timeout': 15_000 } })
+const cluster = await startRedisCluster({ settings: CALM })
 atLast(() => cluster.stop())
 
 const LEASE_MS = 6000

@@ -6,14 +6,14 @@ import { Names } from '../../src/stores/redis/names.ts'
 import { NodeRedisClusterClient } from '../../src/stores/redis/node-redis-cluster.ts'
 import { slotOf } from '../../src/stores/redis/slot.ts'
 import type { RedisServer } from '../servers/redis.ts'
-import { startRedisCluster } from '../servers/redis-cluster.ts'
+import { CALM, startRedisCluster } from '../servers/redis-cluster.ts'
 import { askFor, grantOf } from '../support/asks.ts'
 import { drivers } from '../support/node-redis-drivers.ts'
 import { keysIn } from '../support/redis-sets.ts'
 import { atEnd, atLast, failureOf } from '../support/stage.ts'
 
 // Nobody is to take over from one that stands still for a while.
-const cluster = await startRedisCluster({ settings: { 'cluster-node-timeout': 15_000 } })
+const cluster = await startRedisCluster({ settings: CALM })
 atLast(() => cluster.stop())
 
 /** By then, whoever asked has been told that it failed. */

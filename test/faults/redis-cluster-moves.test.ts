@@ -5,12 +5,12 @@ import { redisStore } from '../../src/stores/redis/index.ts'
 import { Names } from '../../src/stores/redis/names.ts'
 import { slotOf } from '../../src/stores/redis/slot.ts'
 import type { RedisServer } from '../servers/redis.ts'
-import { startRedisCluster } from '../servers/redis-cluster.ts'
+import { CALM, startRedisCluster } from '../servers/redis-cluster.ts'
 import { clusterClients, keysIn, Tokens } from '../support/redis-sets.ts'
 import { atLast, failureOf, locksOn, until } from '../support/stage.ts'
 
 // Nobody is to take over here: a master that a busy machine keeps waiting for a second would lose the move.
-const cluster = await startRedisCluster({ settings: { 'cluster-node-timeout': 15_000 } })
+const cluster = await startRedisCluster({ settings: CALM })
 atLast(() => cluster.stop())
 
 const KEYS = Array.from({ length: 64 }, (_, index) => `key ${index}`)

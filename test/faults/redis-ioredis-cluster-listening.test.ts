@@ -3,13 +3,12 @@ import type { Listening } from '../../src/stores/redis/client.ts'
 import { IoredisClusterClient } from '../../src/stores/redis/ioredis-cluster.ts'
 import { slotOf } from '../../src/stores/redis/slot.ts'
 import type { RedisServer } from '../servers/redis.ts'
-import { startRedisCluster } from '../servers/redis-cluster.ts'
+import { CALM, startRedisCluster } from '../servers/redis-cluster.ts'
 import { Heard } from '../support/heard.ts'
 import { drivers } from '../support/ioredis-drivers.ts'
 import { atEnd, atLast, until } from '../support/stage.ts'
 
-// Nobody takes over from a master that a slow machine holds up.
-const cluster = await startRedisCluster({ settings: { 'cluster-node-timeout': 15_000 } })
+const cluster = await startRedisCluster({ settings: CALM })
 atLast(() => cluster.stop())
 
 const CHANNELS = Array.from({ length: 64 }, (_, bucket) => `p:{${bucket}}:freed:me`)
@@ -138,7 +137,7 @@ describe.each(drivers)('$name', (driver) => {
     await heard.until(`${CHANNELS[9]}: from the new one`)
     await node.start()
     await cluster.settled()
-    await patience(15_000)
+    await patience(CALM['cluster-node-timeout'])
   })
 })
 

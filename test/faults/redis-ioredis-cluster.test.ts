@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { IoredisClusterClient } from '../../src/stores/redis/ioredis-cluster.ts'
 import { slotOf } from '../../src/stores/redis/slot.ts'
 import type { RedisServer } from '../servers/redis.ts'
-import { startRedisCluster } from '../servers/redis-cluster.ts'
+import { CALM, startRedisCluster } from '../servers/redis-cluster.ts'
 import { drivers, scriptOf } from '../support/ioredis-drivers.ts'
 import { atLast, failureOf, until } from '../support/stage.ts'
 
-const cluster = await startRedisCluster({ settings: { 'cluster-node-timeout': 15_000 } })
+const cluster = await startRedisCluster({ settings: CALM })
 atLast(() => cluster.stop())
 const [first, second, third] = (await cluster.masters()) as [RedisServer, RedisServer, RedisServer]
 const startups = [{ host: first.host, port: first.port }]

@@ -8,8 +8,8 @@ import {
   failureOf,
   failureWithin,
   ioredisOn,
+  leftOf,
   locksOn,
-  nameOf,
   proxyTo,
   storeOn,
   until,
@@ -48,7 +48,7 @@ describe('a URL: a network that falls silent', () => {
     const lease = await locks.acquire('silence')
     const told = new Told(lease, 2000)
     proxy.freeze()
-    told.cutOff(Number(await server.command('pexpiretime', nameOf('silence'))) - Date.now())
+    told.cutOff(await leftOf(server, 'silence'))
     await until('the signal', () => told.told)
     expect(told.inTime).toBe(true)
     // What was open stays dead, and nobody is told.

@@ -8,6 +8,7 @@ import {
   callsOf,
   everyClient,
   failureOf,
+  leftOf,
   locksOn,
   nameOf,
   recordOf,
@@ -73,7 +74,7 @@ describe.each(everyClient)('$name: with `replicas: 1`', (client) => {
     const told = new Told(lease, 3000)
     await stopReplica()
     // Not before: a renewal could still move it.
-    told.cutOff(Number(await server.command('pexpiretime', nameOf(lease.key))) - Date.now())
+    told.cutOff(await leftOf(server, lease.key))
     await until('the news', () => told.told)
     expect(told.inTime).toBe(true)
     expect(lease.signal.reason).toMatchObject({ code: 'LOCK_LOST', cause: tooFew })

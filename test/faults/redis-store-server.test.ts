@@ -8,8 +8,8 @@ import {
   everyClient,
   failureOf,
   failureWithin,
+  leftOf,
   locksOn,
-  nameOf,
   storeOn,
   until,
 } from '../support/redis-stage.ts'
@@ -18,11 +18,6 @@ import { Told } from '../support/told.ts'
 
 const server = await startRedis()
 atLast(() => server.stop())
-
-/** How much of the lease is left, in ms, by the clock of the server, which is that of this machine. */
-async function leftOf(key: string): Promise<number> {
-  return Number(await server.command('pexpiretime', nameOf(key))) - Date.now()
-}
 
 async function waits(locks: Locks, key: string): Promise<boolean> {
   return (await locks.inspect(key))?.wanted ?? false
@@ -89,7 +84,7 @@ describe.each(everyClient)('$name: a server', (client) => {
     const key = `still for ${client.name}`
     const lease = await locks.acquire(key)
     const told = new Told(lease, 4000)
-    told.cutOff(await leftOf(key))
+    told.cutOff(await leftOf(server, key))
     await server.pause()
     atEnd(() => server.resume())
     expect(locks.stats().renewals).toBe(0)
@@ -117,7 +112,7 @@ describe.each(everyClient)('$name: a server', (client) => {
     const told = new Told(lease, 900)
     await server.command('client', 'pause', '4000', 'write')
     // Not before: a renewal could still move it.
-    told.cutOff(await leftOf(key))
+    told.cutOff(await leftOf(server, key))
     const error = await failureOf(locks.tryAcquire(`${key}, other`))
     expect(error).toMatchObject({
       code: 'STORE_UNAVAILABLE',

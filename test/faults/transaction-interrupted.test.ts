@@ -4,6 +4,7 @@ import type { Locks } from '../../src/locks.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { drivers, memoryLocks, observe, until } from '../support/transaction-stage.ts'
 import type { Opened, Tx } from '../support/transaction-drivers.ts'
+import { ASLEEP, sessionsThat } from '../support/pg-sessions.ts'
 
 const url = await freshDatabase()
 const observer = await observe(url)
@@ -16,13 +17,6 @@ await observer.run(`do $$ begin
 
 beforeEach(() => observer.run('truncate t'))
 
-async function countOf(condition: string): Promise<number> {
-  const rows = await observer.run(
-    `select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and ${condition}`,
-  )
-  return rows.length
-}
-
 /** Its function waits for what `run` resolves to, after the lease was lost while a statement ran. */
 function losing(opened: Opened, locks: Locks, run: (tx: Tx) => Promise<unknown>): Promise<unknown> {
   return locks.using('key', { lease: 9000 }, (outer) =>
@@ -30,7 +24,7 @@ function losing(opened: Opened, locks: Locks, run: (tx: Tx) => Promise<unknown>)
       await tx.run('insert into t values (1)')
       const running = run(tx)
       running.catch(() => undefined)
-      await until('it to run', () => countOf("wait_event = 'PgSleep'"))
+      await until('it to run', () => sessionsThat(observer.run, ASLEEP))
       await locks.forceRelease('key')
       await outer.extend().catch(() => undefined)
       await running
@@ -53,7 +47,7 @@ describe.each(drivers.filter(({ pooled }) => pooled))(
     it('is not waited for by ROLLBACK while the interruption has no connection', async () => {
       const opened = await driver.open(url, 2)
       const other = opened.run('select 1 from generate_series(1, 40) where pg_sleep(0.1) is null')
-      await until('the other to run', () => countOf("wait_event = 'PgSleep'"))
+      await until('the other to run', () => sessionsThat(observer.run, ASLEEP))
       let endedAt = Number.NaN
       const call = losing(opened, memoryLocks(), async (tx) => {
         await tx.run('select pg_sleep(0.5)')
@@ -79,7 +73,7 @@ describe.each(drivers.filter(({ pooled }) => pooled))(
         opened.transaction(locks, 'key', async (tx) => {
           await tx.run('insert into t values (1)')
           tx.run('select pg_sleep(9)').catch(() => undefined)
-          await until('it to run', () => countOf("wait_event = 'PgSleep'"))
+          await until('it to run', () => sessionsThat(observer.run, ASLEEP))
           void pause(100).then(async () => {
             await locks.forceRelease('key')
             lostAt = performance.now()

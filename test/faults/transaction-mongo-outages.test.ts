@@ -8,6 +8,7 @@ import {
   memoryLocks,
   openShop,
   shop,
+  warm,
 } from '../support/mongo-transaction-stage.ts'
 import { atEnd, failureOf, failureWithin, proxyTo, until } from '../support/stage.ts'
 
@@ -34,8 +35,7 @@ describe.each(drivers)('a transaction on MongoDB, with $name', ({ connect }) => 
     const { proxy, url } = await proxyTo(`mongodb://127.0.0.1:${server.port}/?directConnection=true`)
     const client = connect(url, { serverSelectionTimeoutMS: 1000 })
     const locks = memoryLocks()
-    // To connect is no part of the lease, which is short.
-    await locks.transaction('warm', shop(client), () => undefined)
+    await warm(client)
     const call = locks.transaction(
       'unknown',
       shop(client),
@@ -56,7 +56,7 @@ describe.each(drivers)('a transaction on MongoDB, with $name', ({ connect }) => 
 
   it('stops trying to commit when the lease does not last longer, and is not in the way of the next holder', async () => {
     const client = connect(server.url)
-    await memoryLocks().transaction('warm', shop(client), () => undefined)
+    await warm(client)
     const call = memoryLocks().transaction(
       'no end',
       shop(client),
@@ -79,7 +79,7 @@ describe.each(drivers)('a transaction on MongoDB, with $name', ({ connect }) => 
     it('before it begins: the function is not called, and the caller is told before the lease is over', async () => {
       const client = connect(server.url)
       await fence(shop(client)).open()
-      await memoryLocks().transaction('warm', shop(client), () => undefined)
+      await warm(client)
       await server.pause()
       atEnd(() => server.resume())
       let called = false
@@ -103,7 +103,7 @@ describe.each(drivers)('a transaction on MongoDB, with $name', ({ connect }) => 
 
     it('at the end of a function that throws: its error comes before the lease is over', async () => {
       const client = connect(server.url)
-      await memoryLocks().transaction('warm', shop(client), () => undefined)
+      await warm(client)
       atEnd(() => server.resume())
       const own = new Error('of the function')
       let thrown = 0
@@ -127,7 +127,7 @@ describe.each(drivers)('a transaction on MongoDB, with $name', ({ connect }) => 
     it('at COMMIT: the outcome is unknown, and the next holder gets through once it goes on', async () => {
       const client = connect(server.url)
       const locks = memoryLocks()
-      await locks.transaction('warm', shop(client), () => undefined)
+      await warm(client)
       atEnd(() => server.resume())
       const call = locks.transaction(
         'still',
@@ -147,8 +147,7 @@ describe.each(drivers)('a transaction on MongoDB, with $name', ({ connect }) => 
 
   it('stores nothing if the lease is lost while the function runs', async () => {
     const client = connect(server.url)
-    // To connect is no part of the lease, which is short.
-    await memoryLocks().transaction('warm', shop(client), () => undefined)
+    await warm(client)
     const call = memoryLocks().transaction(
       'lost',
       shop(client),

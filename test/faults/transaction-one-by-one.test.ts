@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { atEnd, drivers, memoryLocks, observe, until } from '../support/transaction-stage.ts'
 import type { Tx } from '../support/transaction-drivers.ts'
+import { sessionsThat } from '../support/pg-sessions.ts'
 
 const url = await freshDatabase()
 const observer = await observe(url)
@@ -142,13 +143,8 @@ describe('a statement that pg waits for no longer than its `query_timeout`', () 
       { lease: 9000 },
     )
     await expect(call).rejects.toThrow('Query read timeout')
-    await until('its end', async () => {
-      const [row] = await observer.run(
-        `select count(*)::int as n from pg_stat_activity
-          where datname = current_database() and backend_type = 'client backend' and state <> 'idle'`,
-      )
-      return (row as { n: number }).n === 1
-    })
+    const busy = "backend_type = 'client backend' and state <> 'idle'"
+    await until('its end', async () => (await sessionsThat(observer.run, busy)) === 0)
     expect(await observer.rows()).toEqual([])
     expect((await pool.query('select 7 as n')).rows).toEqual([{ n: 7 }])
   })

@@ -2,8 +2,15 @@ import pg from 'pg'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { freshDatabase } from '../servers/shared-postgres.ts'
 import { tcpProxy, type TcpProxy } from '../servers/tcp-proxy.ts'
-import { failureWithin } from '../support/stage.ts'
-import { atEnd, drivers, heldKeys, memoryLocks, observe, until } from '../support/transaction-stage.ts'
+import {
+  atEnd,
+  drivers,
+  failureWithin,
+  heldKeys,
+  memoryLocks,
+  observe,
+  until,
+} from '../support/transaction-stage.ts'
 import type { Opened, Tx } from '../support/transaction-drivers.ts'
 
 /** The cause is in the words of the server, of the driver or of the network. There was no pause to blame. */
@@ -242,8 +249,7 @@ describe.each(drivers)('on $name', (driver) => {
   it('a pause longer than a third of the lease is ended by the server; it says why', async () => {
     const locks = memoryLocks()
     const opened = await driver.open(url)
-    await expectToWork(opened)
-    await observer.run('truncate t')
+    await opened.transaction(locks, 'key', () => undefined)
     let pid = 0
     const call = opened.transaction(
       locks,

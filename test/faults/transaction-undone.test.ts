@@ -4,9 +4,9 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { Locks } from '../../src/locks.ts'
 import { Interruption, WHICH } from '../../src/transaction/undo.ts'
 import { freshDatabase } from '../servers/shared-postgres.ts'
-import { failureWithin } from '../support/stage.ts'
-import { atEnd, drivers, memoryLocks, observe, until } from '../support/transaction-stage.ts'
+import { atEnd, drivers, failureWithin, memoryLocks, observe, until } from '../support/transaction-stage.ts'
 import type { Tx } from '../support/transaction-drivers.ts'
+import { ASLEEP, sessionsThat, WAITING } from '../support/pg-sessions.ts'
 
 const LEASE = { lease: 3000, renew: false } as const
 const LOST = { code: 'LOCK_LOST', message: expect.stringMatching(/rolled back/) }
@@ -20,11 +20,6 @@ beforeEach(() => observer.run('truncate t'))
 async function isFree(): Promise<boolean> {
   const rows = await observer.run("select 1 from pg_locks where relation = 't'::regclass")
   return rows.length === 0
-}
-
-async function isAsleep(): Promise<boolean> {
-  const asleep = "where wait_event = 'PgSleep' and datname = current_database()"
-  return (await observer.run(`select 1 from pg_stat_activity ${asleep}`)).length > 0
 }
 
 /** Pauses would be ended by the server, before the lease is. */
@@ -107,12 +102,10 @@ describe.each(drivers)('a transaction on $name whose lease is lost', (driver) =>
     await other.connect()
     atEnd(() => other.end())
     await other.query("begin; select * from holdfast_fence where resource = 'key' for update")
-    const waits =
-      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
     const call = locks.using('key', { lease: 4500 }, async (lease) => {
       const inner = opened.transaction(locks, 'key', () => undefined)
       inner.catch(() => undefined)
-      await until('the check to wait', async () => (await observer.run(waits)).length > 0)
+      await until('the check to wait', () => sessionsThat(observer.run, WAITING))
       await locks.forceRelease('key')
       await lease.extend().catch(() => undefined)
       return inner
@@ -173,7 +166,7 @@ describe.each(drivers.filter(({ pooled }) => pooled))('a statement on $name', (d
       { lease: 9000 },
     )
     const failure = first.catch((error: unknown) => error)
-    await until('it to sleep', isAsleep)
+    await until('it to sleep', () => sessionsThat(observer.run, ASLEEP))
     const wait = nextGetsIn(locks, (key, body) =>
       opened.transaction(locks, key, body, { wait: '10s', lease: 9000 }),
     )
@@ -220,7 +213,7 @@ it('what is interrupted is that transaction, and not the next one on its connect
   expect(next).not.toBeInstanceOf(Error)
   const sleeping = sleep(10)
   // What has not begun cannot be cancelled.
-  await until('it to sleep', isAsleep)
+  await until('it to sleep', () => sessionsThat(observer.run, ASLEEP))
   await new Interruption(pool, present).tried
   expect(await sleeping).toMatchObject({ code: '57014' })
   client.release(true)
@@ -272,7 +265,7 @@ describe('what a function sends past `tx` when its lease is lost', () => {
       tx.savepoint((inner) => inner`select pg_sleep(9)`.catch(() => undefined)),
     )
     call.catch(() => undefined)
-    await until('it to sleep', isAsleep)
+    await until('it to sleep', () => sessionsThat(observer.run, ASLEEP))
     await locks.forceRelease('key')
     expect(await failureWithin(5000, call)).toMatchObject(LOST)
   })

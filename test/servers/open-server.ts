@@ -40,9 +40,8 @@ function given(variable: string): OpenServer | undefined {
   return url ? { url, stop: () => Promise.resolve() } : undefined
 }
 
-/** No one kills its nodes, and a machine with much to do is no reason for a fail-over. */
 async function calmRedisCluster(): Promise<OpenServer> {
-  const cluster = await (await import('./redis-cluster.ts')).startRedisCluster()
-  for (const node of cluster.nodes) await node.command('config', 'set', 'cluster-node-timeout', 15_000)
+  const { CALM, startRedisCluster } = await import('./redis-cluster.ts')
+  const cluster = await startRedisCluster({ settings: CALM })
   return { url: cluster.urls.join(','), stop: () => cluster.stop() }
 }

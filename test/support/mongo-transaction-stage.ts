@@ -2,11 +2,10 @@ import { type ClientSession, type Db, type Document, MongoClient, type MongoClie
 import { MongoClient as MongoClient6 } from 'mongodb-6'
 import { beforeEach } from 'vitest'
 import type { Lease } from '../../src/lease.ts'
-import type { Locks } from '../../src/locks.ts'
-import type { LocksOptions } from '../../src/options.ts'
-import { memoryStore } from '../../src/stores/memory.ts'
 import { type MongoServer, startMongo } from '../servers/mongo.ts'
-import { atEnd, atLast, locksOn } from './stage.ts'
+import { atEnd, atLast, memoryLocks } from './stage.ts'
+
+export { memoryLocks } from './stage.ts'
 
 /** Both have the shape of version 7; that the types of version 6 fit as well, the tests of types see to. */
 export const drivers: readonly {
@@ -25,9 +24,9 @@ function closing(client: MongoClient): MongoClient {
   return client
 }
 
-/** Closed after the test. */
-export function memoryLocks(options: LocksOptions = {}): Locks {
-  return locksOn(memoryStore(), options)
+/** To connect, and to make the collection of the guard, is no part of a lease that is short. */
+export async function warm(client: MongoClient): Promise<void> {
+  await memoryLocks().transaction('warm', shop(client), () => undefined)
 }
 
 /** The next commands of these names fail in this way; `times` absent: all of them, until the test is over. */

@@ -84,6 +84,11 @@ export function nameOf(key: string, prefix = 'holdfast'): string {
   return new Names(prefix, '').record(key)
 }
 
+/** How much of the lease is left, in ms, by the clock of the server, which is that of this machine. */
+export async function leftOf(server: Pick<RedisServer, 'command'>, key: string): Promise<number> {
+  return Number(await server.command('pexpiretime', nameOf(key))) - Date.now()
+}
+
 /** How often each command was called since the last CONFIG RESETSTAT, also from inside scripts. */
 export async function callsOf(server: Pick<RedisServer, 'command'>): Promise<Record<string, number>> {
   const info = String(await server.command('info', 'commandstats'))

@@ -2,6 +2,7 @@ import { afterAll, afterEach } from 'vitest'
 import { createLocks, type Locks } from '../../src/locks.ts'
 import type { LocksOptions } from '../../src/options.ts'
 import type { LockPage, LockRecord, Store } from '../../src/store.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
 import { tcpProxy, type TcpProxy } from '../servers/tcp-proxy.ts'
 
 const endings: (() => unknown)[] = []
@@ -25,6 +26,11 @@ export function atEnd(end: () => unknown): void {
 /** After the last test of the file. */
 export function atLast(end: () => unknown): void {
   lastEndings.push(end)
+}
+
+/** Closed after the test. */
+export function memoryLocks(options: LocksOptions = {}): Locks {
+  return locksOn(memoryStore(), options)
 }
 
 /** Closed after the test. */

@@ -1,19 +1,11 @@
 import pg from 'pg'
-import { afterAll, afterEach } from 'vitest'
-import { createLocks, type Locks } from '../../src/locks.ts'
-import type { LocksOptions } from '../../src/options.ts'
-import { memoryStore } from '../../src/stores/memory.ts'
-import { type Driver, everyDriver } from './transaction-drivers.ts'
+import { afterAll } from 'vitest'
+import type { Lease } from '../../src/lease.ts'
+import type { Locks } from '../../src/locks.ts'
+import { atEnd, failureOf, memoryLocks } from './stage.ts'
+import { type Driver, everyDriver, type Opened, type Tx } from './transaction-drivers.ts'
 
-const endings: (() => unknown)[] = []
-
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end()
-})
-
-export function atEnd(end: () => unknown): void {
-  endings.push(end)
-}
+export { atEnd, failureWithin, memoryLocks, until } from './stage.ts'
 
 /** A connection that tests look at the data with. */
 export interface Observer {
@@ -46,21 +38,24 @@ export const drivers: readonly Driver[] = everyDriver.map((driver) => ({
   },
 }))
 
-export function memoryLocks(options: LocksOptions = {}): Locks {
-  const locks = createLocks(memoryStore(), { logger: null, ...options })
-  atEnd(() => locks.close())
-  return locks
-}
-
 export async function heldKeys(locks: Locks): Promise<string[]> {
   return (await locks.list()).locks.map(({ key }) => key)
 }
 
-/** Waits for a condition, not for a guess of time. */
-export async function until(what: string, holds: () => unknown, capMs = 20_000): Promise<void> {
-  const end = performance.now() + capMs
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`waited in vain for: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+/**
+ * A transaction whose function goes on when its lease is lost: what it fails with, and how many of its statements were
+ * answered after the loss.
+ */
+export async function goesOn({ transaction }: Opened): Promise<{ error: Error; answered: number }> {
+  const locks = memoryLocks()
+  let answered = 0
+  const endless = async (tx: Tx, lease: Lease): Promise<void> => {
+    void locks.forceRelease('key')
+    for (;;) {
+      await tx.run('insert into t values (1)')
+      if (!lease.held) answered += 1
+    }
   }
+  const error = await failureOf(transaction(locks, 'key', endless, { fence: false }))
+  return { error, answered }
 }

@@ -3,6 +3,13 @@ import type { Ask, RenewalAnswer, Store } from '../../src/store.ts'
 import { askFor, grantOf } from '../support/asks.ts'
 import { broken, held, house, isFault, MINUTE, slowed, turnsOfTheLoop } from './support/houses.ts'
 
+/** By how much the clock of `from` is ahead, and that of `to`. */
+const AHEAD = [
+  [0, 0],
+  [MINUTE, 0],
+  [0, MINUTE],
+] as const
+
 describe.each([
   ['alike', 0, 0],
   ['with `from` a minute ahead', MINUTE, 0],
@@ -91,11 +98,7 @@ describe('G5', () => {
   }
 
   it('a late denial does not take from the same owner what it got since', async () => {
-    for (const [fromMs, toMs] of [
-      [0, 0],
-      [MINUTE, 0],
-      [0, MINUTE],
-    ]) {
+    for (const [fromMs, toMs] of AHEAD) {
       const { from, to, moving } = house(fromMs, toMs)
       const other = askFor('a')
       await grantOf(to, other)
@@ -118,11 +121,7 @@ describe('G5', () => {
   ])(
     'G1 an ask that reaches `from` late and not `to` leaves the same owner what it got since, %s',
     async (_, rotate) => {
-      for (const [fromMs, toMs] of [
-        [0, 0],
-        [MINUTE, 0],
-        [0, MINUTE],
-      ]) {
+      for (const [fromMs, toMs] of AHEAD) {
         const { from, to, moving } = house(fromMs, toMs)
         const { begun, letGo } = stuck(from)
         const ask = askFor('a')
@@ -142,11 +141,7 @@ describe('G5', () => {
   )
 
   it('G1 an undoing that reaches `from` late leaves the same owner what it got since', async () => {
-    for (const [fromMs, toMs] of [
-      [0, 0],
-      [MINUTE, 0],
-      [0, MINUTE],
-    ]) {
+    for (const [fromMs, toMs] of AHEAD) {
       const { from, to, moving } = house(fromMs, toMs)
       const undo = from.evict.bind(from)
       let letGo = (): void => {}
@@ -184,11 +179,7 @@ describe('G5', () => {
   })
 
   it('an owner that asks twice at once gets one number, whichever clock is ahead', async () => {
-    for (const [fromMs, toMs] of [
-      [0, 0],
-      [MINUTE, 0],
-      [0, MINUTE],
-    ]) {
+    for (const [fromMs, toMs] of AHEAD) {
       const { from, to, moving } = house(fromMs, toMs)
       for (const store of [from, to]) slowed(store)
       for (let round = 0; round < 50; round += 1) {
